@@ -55,7 +55,7 @@ bool waits_for_input(const struct report_context *c, const struct role *r, const
 {
 	struct sockets_used sockets;
 
-	if (!strncmp(call->function, "accept", strlen("accept")))
+	if (function_kind_of(call->function, TF_GROUP_OSRT).does & FUNCTION_ACCEPTS)
 		return true;
 	if (call->end.ns || (call->kind != BLOCKED_PIPE && call->kind != BLOCKED_SOCKET && call->kind != BLOCKED_POLL))
 		return false;

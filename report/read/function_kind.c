@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <strings.h>
 
 #include "runtime/shared/format/trace_format.h"
 
@@ -39,7 +40,6 @@ static const struct {
 	{"poll ppoll select pselect epoll_wait epoll_pwait", {BLOCKED_POLL, .does = FUNCTION_POLLS | FUNCTION_AWAITS}},
 	{"pause sigsuspend sigwait sigtimedwait", {BLOCKED_POLL}},
 	{"io_uring_enter", {BLOCKED_POLL, ROLE_SUBMIT}},
-	{"MPI_Test MPI_Iprobe MPI_Improbe", {BLOCKED_MPI, .does = FUNCTION_POLLS}},
 
 	{"fsync fdatasync msync sync", {BLOCKED_FLUSH}},
 	{"statfs fstatfs fallocate posix_fallocate chdir fchdir freopen popen mq_open shm_open shm_unlink",
@@ -86,10 +86,116 @@ static size_t longest_word(const char *words, const char *name)
 
 	for (; *words; words += length + (words[length] == ' ')) {
 		length = strcspn(words, " ");
-		if (length > longest && !strncmp(words, name, length))
+		if (length > longest && !strncasecmp(words, name, length))
 			longest = length;
 	}
 	return longest;
+}
+
+enum { MESSAGE = PARALLEL_MESSAGE, POSTED = PARALLEL_MESSAGE | PARALLEL_POSTS, REQUESTS = PARALLEL_REQUESTS };
+enum { ALL = PARALLEL_COLLECTIVE | PARALLEL_OF_ALL };
+
+/* Likewise for names of MPI without MPI_, of NCCL without nccl, and of OpenMP. What is EXACT, and the class, is true of
+ * these functions only, and not of others that begin like them. */
+enum { EXACT = PARALLEL_RECEIVES | PARALLEL_SENDS | PARALLEL_ENDS | PARALLEL_ABORTS };
+struct parallel_kind {
+	const char *words;
+	uint16_t parallel;
+	uint8_t match;
+};
+
+static const struct parallel_kind mpi_kinds[] = {
+	{"Init", PARALLEL_BEGINS, MPI_NOTHING},
+	{"Initialized", 0, MPI_NOTHING},
+	{"Finalize", PARALLEL_ENDS, MPI_NOTHING},
+	{"Abort", PARALLEL_ABORTS, MPI_NOTHING},
+	{"Send Ssend", MESSAGE | PARALLEL_SENDS, MPI_SEND},
+	{"Rsend", MESSAGE, MPI_SEND},
+	{"Bsend", MESSAGE, MPI_SEND_LATER},
+	{"Isend Ibsend Issend Irsend", POSTED, MPI_SEND_LATER},
+	{"Recv", MESSAGE | PARALLEL_RECEIVES, MPI_RECEIVE},
+	{"Irecv", POSTED, MPI_RECEIVE_LATER},
+	{"Mrecv", MESSAGE, MPI_NOTHING},
+	{"Imrecv", POSTED, MPI_NOTHING},
+	{"Probe", MESSAGE | PARALLEL_RECEIVES, MPI_NOTHING},
+	{"Iprobe", MESSAGE, MPI_NOTHING},
+	{"Mprobe", MESSAGE | PARALLEL_RECEIVES, MPI_RECEIVE_UNKNOWN},
+	{"Improbe", MESSAGE, MPI_RECEIVE_UNKNOWN},
+	{"Sendrecv Sendrecv_replace", MESSAGE, MPI_SEND_AND_RECEIVE},
+	{"Isendrecv Isendrecv_replace", POSTED, MPI_SEND_AND_RECEIVE_LATER},
+	{"Wait Waitall Waitany Waitsome", REQUESTS | PARALLEL_AWAITS, MPI_WAIT},
+	{"Test Testall Testany Testsome", REQUESTS | PARALLEL_TESTS, MPI_POLL},
+	{"Start Startall", REQUESTS | PARALLEL_POSTS, MPI_START},
+	{"Barrier", ALL, MPI_ALL_TO_ALL},
+	{"Allreduce", ALL, MPI_ALL_TO_ALL + 1},
+	{"Allgather", ALL, MPI_ALL_TO_ALL + 2},
+	{"Allgatherv", ALL, MPI_ALL_TO_ALL + 3},
+	{"Alltoall", ALL, MPI_ALL_TO_ALL + 4},
+	{"Alltoallv", ALL, MPI_ALL_TO_ALL + 5},
+	{"Alltoallw", ALL, MPI_ALL_TO_ALL + 6},
+	{"Reduce_scatter", ALL, MPI_ALL_TO_ALL + 7},
+	{"Reduce_scatter_block", ALL, MPI_ALL_TO_ALL + 8},
+	{"Bcast", ALL, MPI_FROM_ROOT},
+	{"Scatter", ALL, MPI_FROM_ROOT + 1},
+	{"Scatterv", ALL, MPI_FROM_ROOT + 2},
+	{"Reduce", ALL, MPI_TO_ROOT},
+	{"Gather", ALL, MPI_TO_ROOT + 1},
+	{"Gatherv", ALL, MPI_TO_ROOT + 2},
+	{"Scan Exscan", ALL, MPI_NOTHING},
+	{"Neighbor_", PARALLEL_COLLECTIVE, MPI_NOTHING},
+	{"File_i Rput Rget Raccumulate", PARALLEL_POSTS, MPI_NOTHING},
+};
+
+/* With Config at the end, they are the same. */
+static const struct parallel_kind nccl_kinds[] = {
+	{"CommInit", PARALLEL_BEGINS, NCCL_NOTHING},
+	{"CommInitRank CommInitRankScalable", PARALLEL_BEGINS, NCCL_JOINS},
+	{"CommSplit CommShrink CommGrow", 0, NCCL_JOINS},
+	{"GroupStart", 0, NCCL_GROUP_START},
+	{"GroupEnd", 0, NCCL_GROUP_END},
+	{"AllReduce", 0, NCCL_COLLECTIVE},
+	{"ReduceScatter", 0, NCCL_COLLECTIVE + 1},
+	{"AllGather", 0, NCCL_COLLECTIVE + 2},
+	{"AlltoAll", 0, NCCL_COLLECTIVE + 3},
+};
+
+static const struct parallel_kind openmp_kinds[] = {
+	{"omp_parallel", PARALLEL_REGION, 0},
+	{"omp_part", PARALLEL_PART, 0},
+	{"omp_barrier", PARALLEL_BARRIER | PARALLEL_TEAM_WAITS, 0},
+	{"omp_implicit_barrier", PARALLEL_TEAM_WAITS, 0},
+};
+
+static void set_parallel(const struct parallel_kind *all, size_t count, const char *name, struct function_kind *ret)
+{
+	size_t longest = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t length = longest_word(all[i].words, name);
+
+		if (length <= longest)
+			continue;
+		longest = length;
+		ret->parallel = all[i].parallel;
+		ret->match = all[i].match;
+	}
+	if (!name[longest] || !strcmp(name + longest, "Config"))
+		return;
+	ret->parallel &= ~EXACT;
+	ret->match = 0;
+}
+
+static void set_mpi(const char *name, struct function_kind *ret)
+{
+	const size_t count = sizeof(mpi_kinds) / sizeof(*mpi_kinds);
+
+	set_parallel(mpi_kinds, count, name, ret);
+	if (ret->parallel || *name != 'I')
+		return;
+	/* MPI_Iallreduce is the nonblocking MPI_Allreduce */
+	set_parallel(mpi_kinds, count, name + 1, ret);
+	ret->parallel = ret->parallel & PARALLEL_COLLECTIVE ? PARALLEL_COLLECTIVE | PARALLEL_POSTS : 0;
+	ret->match = ret->parallel && ret->match ? ret->match + MPI_LATER : MPI_NOTHING;
 }
 
 /* All that are in a name apply. */
@@ -135,13 +241,20 @@ struct function_kind function_kind_of(const char *name, unsigned group)
 
 	switch (group) {
 	case TF_GROUP_NCCL:
-		return (struct function_kind){BLOCKED_NCCL};
+		ret.waits = BLOCKED_NCCL;
+		if (!strncmp(name, "nccl", strlen("nccl")))
+			set_parallel(nccl_kinds, sizeof(nccl_kinds) / sizeof(*nccl_kinds), name + strlen("nccl"), &ret);
+		return ret;
 	case TF_GROUP_OPENMP:
 		ret.waits = strstr(name, "critical") || strstr(name, "lock") ? BLOCKED_LOCK : BLOCKED_THREAD;
+		set_parallel(openmp_kinds, sizeof(openmp_kinds) / sizeof(*openmp_kinds), name, &ret);
 		return ret;
 	case TF_GROUP_MPI:
 		ret.waits = BLOCKED_MPI;
-		break;
+		ret.does = longest_word("MPI_Test MPI_Iprobe MPI_Improbe", name) ? FUNCTION_POLLS : 0;
+		if (!strncmp(name, "MPI_", strlen("MPI_")))
+			set_mpi(name + strlen("MPI_"), &ret);
+		return ret;
 	case TF_GROUP_OSRT:
 		break;
 	case TF_GROUP_CUDA:
@@ -158,4 +271,10 @@ struct function_kind function_kind_of(const char *name, unsigned group)
 		longest = length > longest ? length : longest;
 	}
 	return ret;
+}
+
+const char *function_of_ranks(const char *symbol)
+{
+	symbol += !strncmp(symbol, "PMPI_", strlen("PMPI_")) || !strncmp(symbol, "pnccl", strlen("pnccl"));
+	return !strncmp(symbol, "MPI_", strlen("MPI_")) || !strncmp(symbol, "nccl", strlen("nccl")) ? symbol : NULL;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a recorded function does, by its name: nothing else compares names of functions of the system and of CUDA. */
+/* What a recorded function does, by its name: nothing else compares names of functions, but for what calls of NVIDIA's
+ * libraries compute (operation.h). */
 #ifndef PILLION_FUNCTION_KIND_H
 #define PILLION_FUNCTION_KIND_H
 
@@ -71,13 +72,61 @@ enum {
 	CUDA_RESET = 1 << 14, /* of a device */
 };
 
+/* Of calls of MPI, NCCL and OpenMP. */
+enum {
+	PARALLEL_BEGINS = 1 << 0, /* MPI, or a communicator of NCCL */
+	PARALLEL_ENDS = 1 << 1,	  /* MPI */
+	PARALLEL_ABORTS = 1 << 2,
+	PARALLEL_MESSAGE = 1 << 3, /* from one rank to another */
+	PARALLEL_COLLECTIVE = 1 << 4,
+	PARALLEL_OF_ALL = 1 << 5,   /* likewise: no rank returns from it while another one is in a different one */
+	PARALLEL_REQUESTS = 1 << 6, /* starts, tests or awaits what was posted */
+	PARALLEL_POSTS = 1 << 7,    /* returns before it is done */
+	PARALLEL_AWAITS = 1 << 8,   /* what was posted */
+	PARALLEL_TESTS = 1 << 9,
+	PARALLEL_RECEIVES = 1 << 10, /* does not return before another rank has sent */
+	PARALLEL_SENDS = 1 << 11,    /* may not return before another rank has received */
+	PARALLEL_REGION = 1 << 12,   /* of OpenMP */
+	PARALLEL_PART = 1 << 13,     /* of a region: what one thread did */
+	PARALLEL_BARRIER = 1 << 14,
+	PARALLEL_TEAM_WAITS = 1 << 15, /* a barrier, or the one at the end of a region */
+};
+
+/* How the calls of MPI are matched. */
+enum mpi_class {
+	MPI_NOTHING,
+	MPI_SEND,
+	MPI_SEND_LATER, /* a send that does not wait for its receiver: nonblocking or buffered */
+	MPI_RECEIVE,
+	MPI_RECEIVE_LATER,
+	MPI_WAIT,
+	MPI_POLL, /* a test of requests; several in a row are a wait */
+	MPI_SEND_AND_RECEIVE,
+	MPI_SEND_AND_RECEIVE_LATER,
+	MPI_RECEIVE_UNKNOWN,
+	MPI_START, /* of persistent requests, whose peers are not recorded */
+	/* the first of the numbers of collective functions, of each kind */
+	MPI_ALL_TO_ALL = 16,
+	MPI_FROM_ROOT = 32,
+	MPI_TO_ROOT = 48,
+	MPI_LATER = 64, /* is added to those of nonblocking ones */
+	MPI_CLASSES = 128
+};
+/* And those of NCCL. */
+enum nccl_class { NCCL_NOTHING, NCCL_JOINS, NCCL_GROUP_START, NCCL_GROUP_END, NCCL_COLLECTIVE };
+
 struct function_kind {
 	uint8_t waits, role, traffic; /* enum blocked_kind, traffic_role, traffic_kind */
 	uint16_t does;		      /* FUNCTION_* */
 	uint16_t cuda;		      /* CUDA_*; 0: not of CUDA */
+	uint16_t parallel;	      /* PARALLEL_* */
+	uint8_t match;		      /* enum mpi_class; or enum nccl_class */
 };
 
 /* `group` is an enum tf_group. */
 struct function_kind function_kind_of(const char *name, unsigned group);
+
+/* The name of the function of MPI or NCCL that a symbol is, or that of their profiling interfaces; NULL: of none. */
+const char *function_of_ranks(const char *symbol);
 
 #endif

@@ -79,3 +79,44 @@ Test(function_kind, names_of_cuda_are_made_of_parts)
 	cr_expect_eq(cuda_of("cudaDeviceReset"), CUDA_CALL | CUDA_RESET);
 	cr_expect_eq(function_kind_of("cublasSgemm", TF_GROUP_CUBLAS).cuda, 0);
 }
+
+static struct function_kind mpi(const char *name)
+{
+	return function_kind_of(name, TF_GROUP_MPI);
+}
+
+Test(function_kind, calls_of_mpi_are_matched_by_whole_names)
+{
+	cr_expect_eq(mpi("MPI_Ssend").match, MPI_SEND);
+	cr_expect_eq(mpi("MPI_Issend").match, MPI_SEND_LATER);
+	cr_expect_eq(mpi("MPI_Ssend_init").match, MPI_NOTHING);
+	cr_expect_eq(mpi("MPI_Ssend_init").parallel, PARALLEL_MESSAGE, "it sends nothing yet");
+	cr_expect_eq(mpi("MPI_Improbe").match, MPI_RECEIVE_UNKNOWN);
+	cr_expect_eq(mpi("MPI_Allgatherv").match, MPI_ALL_TO_ALL + 3);
+	cr_expect_eq(mpi("MPI_Iallgatherv").match, MPI_ALL_TO_ALL + 3 + MPI_LATER);
+	cr_expect_eq(mpi("MPI_Ibarrier").match, MPI_ALL_TO_ALL + MPI_LATER);
+	cr_expect_eq(mpi("MPI_Reduce_local").match, MPI_NOTHING);
+	cr_expect_eq(mpi("MPI_Info_get").match, MPI_NOTHING);
+}
+
+Test(function_kind, calls_of_ranks_begin_end_and_post)
+{
+	cr_expect_eq(mpi("MPI_Init_thread").parallel, PARALLEL_BEGINS);
+	cr_expect_eq(mpi("MPI_Initialized").parallel, 0);
+	cr_expect_eq(mpi("MPI_Finalize").parallel, PARALLEL_ENDS);
+	cr_expect_eq(mpi("MPI_Finalized").parallel, 0);
+	cr_expect_eq(mpi("MPI_Irecv").parallel, PARALLEL_MESSAGE | PARALLEL_POSTS);
+	cr_expect_eq(mpi("MPI_Iprobe").parallel, PARALLEL_MESSAGE, "it posts nothing");
+	cr_expect_eq(mpi("MPI_Ineighbor_alltoall").parallel, PARALLEL_COLLECTIVE | PARALLEL_POSTS);
+	cr_expect_eq(mpi("MPI_Neighbor_alltoall").parallel, PARALLEL_COLLECTIVE);
+	cr_expect_eq(mpi("MPI_Exscan").parallel, PARALLEL_COLLECTIVE | PARALLEL_OF_ALL);
+	cr_expect_eq(mpi("MPI_Waitsome").parallel, PARALLEL_REQUESTS | PARALLEL_AWAITS);
+	cr_expect_eq(mpi("MPI_File_iwrite_at").parallel, PARALLEL_POSTS);
+	cr_expect_eq(function_kind_of("ncclCommInitAll", TF_GROUP_NCCL).parallel, PARALLEL_BEGINS);
+	cr_expect_eq(function_kind_of("ncclCommInitAll", TF_GROUP_NCCL).match, NCCL_NOTHING);
+	cr_expect_eq(function_kind_of("ncclCommInitRankConfig", TF_GROUP_NCCL).match, NCCL_JOINS);
+	cr_expect_eq(function_kind_of("ncclAllGather", TF_GROUP_NCCL).match, NCCL_COLLECTIVE + 2);
+	cr_expect_eq(function_kind_of("ncclAllGatherV", TF_GROUP_NCCL).match, NCCL_NOTHING);
+	cr_expect_str_eq(function_of_ranks("PMPI_Send"), "MPI_Send");
+	cr_expect_null(function_of_ranks("PRINT_Send"));
+}

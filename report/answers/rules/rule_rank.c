@@ -44,7 +44,9 @@ static uint8_t rank_classify(const struct function *f)
 	enum blocked_kind kind = f->kind.waits;
 
 	if (f->group == TF_GROUP_MPI || f->group == TF_GROUP_NCCL)
-		return strncmp(f->name, "MPI_Init", 8) && strcmp(f->name, "MPI_Finalize") ? CLASS_COMMUNICATES : 0;
+		return f->group == TF_GROUP_MPI && f->kind.parallel & (PARALLEL_BEGINS | PARALLEL_ENDS)
+			       ? 0
+			       : CLASS_COMMUNICATES;
 	return kind == BLOCKED_THREAD || kind == BLOCKED_POLL || kind == BLOCKED_SOCKET || f->kind.does & FUNCTION_POLLS
 		       ? CLASS_WAITS
 		       : 0;

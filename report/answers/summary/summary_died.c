@@ -73,18 +73,14 @@ static uint64_t told_ns(const struct model *m, const struct process *p)
 	return first;
 }
 
-/* The call that a thread of the process is in; NULL: none, or its name is not known. */
-static const char *call_of(const struct model *m, const struct process *p, const struct trace_thread *thread)
+/* The call that a thread of the process is in; NULL: none, or it is not known. */
+static const struct function *call_of(const struct model *m, const struct process *p, const struct trace_thread *thread)
 {
 	const struct trace *t = process_last_image(m, p)->trace;
-	const struct function *f;
 	uint32_t id;
 	uint64_t start;
 
-	if (!t || !thread_current(thread, &id, &start))
-		return NULL;
-	f = trace_function(t, id);
-	return f ? f->name : NULL;
+	return t && thread_current(thread, &id, &start) ? trace_function(t, id) : NULL;
 }
 
 static bool has_aborted_ranks(const struct model *m, const struct process *p)
@@ -92,9 +88,9 @@ static bool has_aborted_ranks(const struct model *m, const struct process *p)
 	const struct trace *t = process_last_image(m, p)->trace;
 
 	for (size_t i = 0; t && i < t->thread_count; i++) {
-		const char *call = call_of(m, p, &t->threads[i]);
+		const struct function *call = call_of(m, p, &t->threads[i]);
 
-		if (call && !strcmp(call, "MPI_Abort"))
+		if (call && call->group == TF_GROUP_MPI && call->kind.parallel & PARALLEL_ABORTS)
 			return true;
 	}
 	return false;
@@ -290,7 +286,7 @@ static void add_last(struct rules *r, const struct process *p, struct buffer *ou
 	const struct model *m = r->context->model;
 	const struct image *image = process_last_image(m, p);
 	struct last last = {0};
-	const char *call;
+	const struct function *call;
 
 	for (size_t i = 0; image->trace && i < image->trace->thread_count; i++) {
 		struct last its;
@@ -303,7 +299,7 @@ static void add_last(struct rules *r, const struct process *p, struct buffer *ou
 		return;
 	call = call_of(m, p, last.thread);
 	if (call)
-		buffer_print(out, ", in %s", call);
+		buffer_print(out, ", in %s", call->name);
 	buffer_print(out, "; last recorded: thread %" PRIu32, last.thread->tid);
 	if (last.stack) {
 		buffer_text(out, ", ");

@@ -63,7 +63,7 @@ struct shares {
 
 static bool begins_or_ends(const struct function *f)
 {
-	return !strncmp(f->name, "MPI_Init", 8) || !strcmp(f->name, "MPI_Finalize");
+	return f->group == TF_GROUP_MPI && f->kind.parallel & (PARALLEL_BEGINS | PARALLEL_ENDS);
 }
 
 static void add_place(struct rules *r, struct shares *all, const struct image *image, const struct blocked_call *call)

@@ -1,74 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which images are the ranks of one MPI job, and what a function of MPI does. */
+/* Which images are the ranks of one MPI job. */
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "report/base/table/aggregate.h"
 #include "report/causes/mpi/mpi_wait.h"
-
-static const struct {
-	const char *name; /* without MPI_ */
-	uint8_t class;
-} functions[] = {
-	{"Send", MPI_SEND},
-	{"Ssend", MPI_SEND},
-	{"Rsend", MPI_SEND},
-	{"Bsend", MPI_SEND_LATER},
-	{"Isend", MPI_SEND_LATER},
-	{"Ibsend", MPI_SEND_LATER},
-	{"Issend", MPI_SEND_LATER},
-	{"Irsend", MPI_SEND_LATER},
-	{"Recv", MPI_RECEIVE},
-	{"Irecv", MPI_RECEIVE_LATER},
-	{"Wait", MPI_WAIT},
-	{"Waitall", MPI_WAIT},
-	{"Waitany", MPI_WAIT},
-	{"Waitsome", MPI_WAIT},
-	{"Test", MPI_POLL},
-	{"Testall", MPI_POLL},
-	{"Testany", MPI_POLL},
-	{"Testsome", MPI_POLL},
-	{"Sendrecv", MPI_SEND_AND_RECEIVE},
-	{"Sendrecv_replace", MPI_SEND_AND_RECEIVE},
-	{"Isendrecv", MPI_SEND_AND_RECEIVE_LATER},
-	{"Isendrecv_replace", MPI_SEND_AND_RECEIVE_LATER},
-	{"Mprobe", MPI_RECEIVE_UNKNOWN},
-	{"Improbe", MPI_RECEIVE_UNKNOWN},
-	{"Start", MPI_START},
-	{"Startall", MPI_START},
-	{"Barrier", MPI_ALL_TO_ALL},
-	{"Allreduce", MPI_ALL_TO_ALL + 1},
-	{"Allgather", MPI_ALL_TO_ALL + 2},
-	{"Allgatherv", MPI_ALL_TO_ALL + 3},
-	{"Alltoall", MPI_ALL_TO_ALL + 4},
-	{"Alltoallv", MPI_ALL_TO_ALL + 5},
-	{"Alltoallw", MPI_ALL_TO_ALL + 6},
-	{"Reduce_scatter", MPI_ALL_TO_ALL + 7},
-	{"Reduce_scatter_block", MPI_ALL_TO_ALL + 8},
-	{"Bcast", MPI_FROM_ROOT},
-	{"Scatter", MPI_FROM_ROOT + 1},
-	{"Scatterv", MPI_FROM_ROOT + 2},
-	{"Reduce", MPI_TO_ROOT},
-	{"Gather", MPI_TO_ROOT + 1},
-	{"Gatherv", MPI_TO_ROOT + 2},
-};
-
-uint8_t mpi_classify(const struct function *f)
-{
-	const char *name = f->name + 4;
-
-	if (f->group != TF_GROUP_MPI || strncmp(f->name, "MPI_", 4) != 0)
-		return MPI_NOTHING;
-	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
-		if (!strcmp(name, functions[i].name))
-			return functions[i].class;
-	/* MPI_Iallreduce is the nonblocking MPI_Allreduce */
-	for (size_t i = 0; *name == 'I' && i < sizeof(functions) / sizeof(*functions); i++)
-		if (functions[i].class >= MPI_ALL_TO_ALL && !strcasecmp(name + 1, functions[i].name))
-			return functions[i].class + MPI_LATER;
-	return MPI_NOTHING;
-}
 
 static bool has_variable(const struct image *image, const char *name)
 {
@@ -91,7 +27,7 @@ static bool begins_job(const struct trace *t, const struct event *e)
 {
 	const struct function *f = e->kind == TF_CALL ? trace_function(t, e->id) : NULL;
 
-	return f && f->group == TF_GROUP_MPI && (!strcmp(f->name, "MPI_Init") || !strcmp(f->name, "MPI_Init_thread"));
+	return f && f->group == TF_GROUP_MPI && f->kind.parallel & PARALLEL_BEGINS;
 }
 
 /* Decided by the definitions, of which there are few, not by the events. */

@@ -474,6 +474,11 @@ static void job_done(const struct matching *x, struct matched_job *job)
 	map_done(&job->by_message);
 }
 
+static uint8_t match_of(const struct function *f)
+{
+	return f->group == TF_GROUP_MPI ? f->kind.match : MPI_NOTHING;
+}
+
 static void match_jobs(struct matching *x, const struct mpi_jobs *jobs)
 {
 	struct merge *merge = merge_new(x->model, SIZE_MAX);
@@ -492,7 +497,7 @@ static void match_jobs(struct matching *x, const struct mpi_jobs *jobs)
 	}
 	for (size_t i = 0; i < x->model->image_count; i++)
 		if (jobs->job_of[i])
-			x->classes[i] = functions_classes(x->model->images[i].trace->functions, mpi_classify);
+			x->classes[i] = functions_classes(x->model->images[i].trace->functions, match_of);
 	while (x->counts->jobs && (e = merge_next(merge)))
 		visit_event(x, jobs, e);
 	merge_free(merge);

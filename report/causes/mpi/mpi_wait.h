@@ -51,27 +51,6 @@ void mpi_waits(const struct model *m, void *context, void (*visit)(void *context
 
 /* ---- for mpi_*.c ---- */
 
-enum mpi_class {
-	MPI_NOTHING,
-	MPI_SEND,
-	MPI_SEND_LATER, /* a send that does not wait for its receiver: nonblocking or buffered */
-	MPI_RECEIVE,
-	MPI_RECEIVE_LATER,
-	MPI_WAIT,
-	MPI_POLL, /* a test of requests; several in a row are a wait */
-	MPI_SEND_AND_RECEIVE,
-	MPI_SEND_AND_RECEIVE_LATER,
-	MPI_RECEIVE_UNKNOWN,
-	MPI_START, /* of persistent requests, whose peers are not recorded */
-	/* the first of the numbers of collective functions, of each kind */
-	MPI_ALL_TO_ALL = 16,
-	MPI_FROM_ROOT = 32,
-	MPI_TO_ROOT = 48,
-	MPI_LATER = 64, /* is added to those of nonblocking ones */
-	MPI_CLASSES = 128
-};
-uint8_t mpi_classify(const struct function *f);
-
 /* Images that make one job: those of the same step, one for each rank. */
 struct mpi_job {
 	const struct image **ranks; /* by number */

@@ -29,12 +29,10 @@ struct openmp_finder {
 
 static uint8_t class_of(const struct function *f)
 {
-	if (f->group != TF_GROUP_OPENMP)
-		return CLASS_NONE;
-	return !strcmp(f->name, "omp_parallel") ? CLASS_REGION
-	       : !strcmp(f->name, "omp_part")   ? CLASS_PART
-	       : !strcmp(f->name, "omp_barrier") ? CLASS_BARRIER
-						 : CLASS_NONE;
+	return f->kind.parallel & PARALLEL_REGION    ? CLASS_REGION
+	       : f->kind.parallel & PARALLEL_PART    ? CLASS_PART
+	       : f->kind.parallel & PARALLEL_BARRIER ? CLASS_BARRIER
+						     : CLASS_NONE;
 }
 
 static size_t place_of(struct openmp_finder *f, const struct scan *s, const struct event *e, bool is_barrier)

@@ -77,8 +77,7 @@ static void take_call(struct lane_reading *r, const struct event *e)
 	if (!f || c.end_ns <= c.start_ns)
 		return;
 	c.stack = event_stack(e);
-	if ((f->group == TF_GROUP_MPI && !strncmp(f->name, "MPI_Init", 8)) ||
-	    (f->group == TF_GROUP_NCCL && !strncmp(f->name, "ncclCommInit", 12)))
+	if (f->kind.parallel & PARALLEL_BEGINS)
 		r->begin_ns = c.end_ns;
 	if (!c.stack && f->group == TF_GROUP_OSRT && c.end_ns - c.start_ns < LONG_CALL_NS)
 		return;
@@ -297,7 +296,7 @@ static void take_calls(struct lane_reading *r, const struct rank_span *s, uint64
 		if (!c)
 			break;
 		until = c->end_ns < end ? c->end_ns : end;
-		if (team && rank_team_waits(trace_function(r->image->trace, c->function)))
+		if (team && trace_function(r->image->trace, c->function)->kind.parallel & PARALLEL_TEAM_WAITS)
 			tally(r, s,
 			      (struct span_tally){.image = r->image, .function = c->function, .stack = c->stack},
 			      take_between(r, s, at, until));
@@ -370,7 +369,7 @@ static enum rank_cause_kind kind_of(struct delays *d, const struct span_tally *t
 						  : delays_sample_kind(d, t->image, t->stack);
 	if (delays_is_gil(d, t->image, f, t->stack))
 		return RANK_GIL;
-	if (f->group == TF_GROUP_OPENMP && (rank_team_waits(f) || !strcmp(f->name, "omp_parallel")))
+	if (f->kind.parallel & (PARALLEL_TEAM_WAITS | PARALLEL_REGION))
 		return RANK_OPENMP;
 	/* what all ranks wait in lasts as long as their messages */
 	return f->kind.waits == BLOCKED_MPI || delays_has_group(d, interner_text_number(&d->texts, f->name),

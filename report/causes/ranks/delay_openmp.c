@@ -13,16 +13,6 @@ static uint64_t team_time(const struct image *image, const struct report_context
 	return clock_map_ns(&c->model->machines[image->machine].clock, ticks);
 }
 
-static bool is_named(const struct function *f, const char *name)
-{
-	return f && f->group == TF_GROUP_OPENMP && !strcmp(f->name, name);
-}
-
-bool rank_team_waits(const struct function *f)
-{
-	return is_named(f, "omp_implicit_barrier") || is_named(f, "omp_barrier");
-}
-
 /* A region is written at its end, after those inside of it, which are a part of its threads' work. */
 static void add_team(struct rank_teams *t, const struct image *image, const struct event *e)
 {
@@ -51,9 +41,9 @@ void rank_teams_take(struct rank_teams *t, const struct image *image, const stru
 	if ((e->kind != TF_CONSTRUCT && e->kind != TF_CALL) || e->id >= image->trace->functions->count)
 		return;
 	f = trace_function(image->trace, e->id);
-	if (is_main && e->kind == TF_CONSTRUCT && is_named(f, "omp_parallel"))
+	if (is_main && e->kind == TF_CONSTRUCT && f->kind.parallel & PARALLEL_REGION)
 		add_team(t, image, e);
-	if (e->kind != TF_CALL || !is_named(f, "omp_barrier"))
+	if (e->kind != TF_CALL || !(f->kind.parallel & PARALLEL_BARRIER))
 		return;
 	mem_append(t->waits, t->wait_count, t->wait_capacity,
 		   (struct rank_team_wait){team_time(image, t->context, event_start(e)),

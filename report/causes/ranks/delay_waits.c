@@ -29,7 +29,8 @@ uint32_t delays_group(struct delays *d, const struct image *image, uint32_t func
 	uint32_t name = interner_text_number(&d->texts, f ? f->name : "");
 	const struct code_line *line = delays_line(d, image, stack);
 	uint64_t *place = map_put(&d->group_of, name, code_line_number(line), NULL);
-	bool is_collective = f && (f->group == TF_GROUP_NCCL || mpi_classify(f) >= MPI_ALL_TO_ALL);
+	bool is_collective = f && (f->group == TF_GROUP_NCCL ||
+				   (f->group == TF_GROUP_MPI && f->kind.match >= MPI_ALL_TO_ALL));
 
 	if (!*place) {
 		mem_append(d->groups, d->group_count, d->group_capacity, (struct wait_group){

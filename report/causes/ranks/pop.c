@@ -48,9 +48,9 @@ static void read_thread(struct pop_rank *r, const struct image *image, const str
 		if (!f || f->group != TF_GROUP_MPI)
 			continue;
 		start_ns = clock_map_ns(clock, event_start(&e));
-		if (!strncmp(f->name, "MPI_Init", 8))
+		if (f->kind.parallel & PARALLEL_BEGINS)
 			r->from_ns = start_ns + clock_map_duration(clock, e.duration);
-		else if (!strcmp(f->name, "MPI_Finalize"))
+		else if (f->kind.parallel & PARALLEL_ENDS)
 			r->to_ns = start_ns;
 		else
 			add_call(r, start_ns, start_ns + clock_map_duration(clock, e.duration));

@@ -158,8 +158,6 @@ void rank_teams_settle(struct rank_teams *t);
 void rank_teams_done(struct rank_teams *t);
 const struct rank_team *rank_team_at(const struct rank_teams *t, uint64_t ns);
 double rank_team_lost(const struct rank_team *team);
-/* Whether it is a wait for other threads of the team. */
-bool rank_team_waits(const struct function *f);
 bool delays_is_gil(struct delays *d, const struct image *image, const struct function *f, uint32_t stack);
 /* Whether waits of this call in this line are looked at. */
 bool delays_has_group(const struct delays *d, uint32_t name, const struct code_line *line);

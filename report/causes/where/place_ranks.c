@@ -37,7 +37,7 @@ static bool waits_for_child(const struct where_item *item)
 {
 	const char *call = item->name ? item->name : item->wait.call;
 
-	return !strncmp(call, "wait", strlen("wait"));
+	return function_kind_of(call, TF_GROUP_OSRT).waits == BLOCKED_CHILD;
 }
 
 /* All processes that a rank starts have its number in their environments. */
@@ -66,39 +66,15 @@ static int rank_order(const void *left, const void *right)
 	return x != y ? (x > y) - (x < y) : strcmp(a->name, b->name);
 }
 
-static bool starts_with_any(const char *name, const char *const *prefixes, size_t count)
+/* What MPI's function does: PARALLEL_*. NCCL's have none of it. */
+static unsigned parallel_of(const char *name)
 {
-	for (size_t i = 0; i < count; i++)
-		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
-			return true;
-	return false;
-}
-
-/* Calls that do not return before another rank has sent, or received. */
-static bool receives(const char *name)
-{
-	return !strcmp(name, "MPI_Recv") || !strcmp(name, "MPI_Probe") || !strcmp(name, "MPI_Mprobe");
-}
-
-static bool sends(const char *name)
-{
-	return !strcmp(name, "MPI_Ssend") || !strcmp(name, "MPI_Send");
-}
-
-/* Collectives of MPI that every rank of a communicator calls, and none returns from while another one is in another
- * collective. */
-static bool is_of_all(const char *name)
-{
-	static const char *const prefixes[] = {"MPI_Barrier",  "MPI_Bcast",   "MPI_Reduce",   "MPI_Allreduce",
-					       "MPI_Gather",   "MPI_Allgather", "MPI_Scatter", "MPI_Alltoall",
-					       "MPI_Scan",     "MPI_Exscan"};
-
-	return starts_with_any(name, prefixes, sizeof(prefixes) / sizeof(*prefixes));
+	return function_kind_of(name, TF_GROUP_MPI).parallel;
 }
 
 static bool is_finalizing(const struct where_rank *r)
 {
-	return r->in && !strcmp(r->in->wait.collective, "MPI_Finalize");
+	return r->in && parallel_of(r->in->wait.collective) & PARALLEL_ENDS;
 }
 
 /* Of ranks that are all in calls. */
@@ -110,9 +86,9 @@ static enum where_stall stall_of_all(const struct where_rank_list *all, size_t f
 	for (size_t i = 0; i < all->count; i++) {
 		const char *name = all->items[i].in->wait.collective;
 
-		receiving += receives(name);
-		sending += sends(name);
-		together += is_of_all(name);
+		receiving += (parallel_of(name) & PARALLEL_RECEIVES) != 0;
+		sending += (parallel_of(name) & PARALLEL_SENDS) != 0;
+		together += (parallel_of(name) & PARALLEL_OF_ALL) != 0;
 		differs |= strcmp(name, all->items[0].in->wait.collective) != 0;
 	}
 	if (finalizing && finalizing < all->count) /* these come to nothing that the others wait in */

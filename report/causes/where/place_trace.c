@@ -22,7 +22,7 @@ bool where_call_in_progress(struct where_item *item, const struct trace_thread *
 	if (!thread_outer(thread, &id, &start))
 		return true;
 	f = trace_function(item->image->trace, id);
-	if (f && where_is_collective(f->name)) {
+	if (f && function_of_ranks(f->name)) {
 		item->name = f->name;
 		*ret_start = start;
 	}

@@ -380,24 +380,17 @@ static void describe_call(const struct look *l, const struct look_process *p, co
 	}
 }
 
-bool where_is_collective(const char *name)
-{
-	return !strncmp(name, "MPI_", 4) || !strncmp(name, "PMPI_", 5) || !strncmp(name, "nccl", 4) ||
-	       !strncmp(name, "pnccl", 5);
-}
-
 /* The function of MPI or NCCL that the thread has called. */
 static void find_collective(const struct where_stack *stack, const char *name, struct where_wait *w)
 {
-	const char *found = name && where_is_collective(name) ? name : NULL;
+	const char *found = name ? function_of_ranks(name) : NULL;
+	bool is_recorded = found;
 
-	for (size_t i = 0; i < stack->count && !(name && found == name); i++)
-		if (where_is_collective(stack->frames[i].line->function) && !stack->frames[i].is_python)
-			found = stack->frames[i].line->function; /* the outermost one */
-	if (!found)
-		return;
-	found += *found == 'P' || (*found == 'p' && found[1] == 'n');
-	w->collective = mem_copy_text(found, strlen(found));
+	for (size_t i = 0; i < stack->count && !is_recorded; i++)
+		if (function_of_ranks(stack->frames[i].line->function) && !stack->frames[i].is_python)
+			found = function_of_ranks(stack->frames[i].line->function); /* the outermost one */
+	if (found)
+		w->collective = mem_copy_text(found, strlen(found));
 }
 
 static const struct system_call *call_of(const struct look *l, const struct tf_where_thread *t)

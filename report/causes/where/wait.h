@@ -32,9 +32,6 @@ void where_wait_done(struct where_wait *w);
 /* Of the system call that the thread is in. */
 enum where_call where_call_kind(const struct look *l, const struct tf_where_thread *t);
 
-/* Whether a function is one in which a rank may wait for others. */
-bool where_is_collective(const char *name);
-
 /* ---- cycle.c ---- */
 
 /* Marks each of `count` threads with the number of the cycle that it is in, from 1; 0: none. `owners`: for each thread

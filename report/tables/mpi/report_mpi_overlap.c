@@ -27,21 +27,12 @@ struct overlaps {
 
 static uint8_t classify(const struct function *f)
 {
-	static const char *const posts[] = {"Isend", "Ibsend", "Issend", "Irsend", "Irecv", "Imrecv", "Ibarrier",
-					    "Ibcast", "Igather", "Iscatter", "Iall", "Ireduce", "Iscan", "Iexscan",
-					    "Ineighbor", "Start", "File_i", "Rput", "Rget", "Raccumulate"};
-	const char *name = f->name + strlen("MPI_");
-
-	if (f->group != TF_GROUP_MPI || strncmp(f->name, "MPI_", strlen("MPI_")) != 0)
+	if (f->group != TF_GROUP_MPI)
 		return NO_MPI;
-	if (!strncmp(name, "Wait", strlen("Wait")))
-		return WAITS;
-	if (!strncmp(name, "Test", strlen("Test")))
-		return TESTS;
-	for (size_t i = 0; i < sizeof(posts) / sizeof(*posts); i++)
-		if (!strncmp(name, posts[i], strlen(posts[i])))
-			return POSTS;
-	return OTHER;
+	return f->kind.parallel & PARALLEL_AWAITS  ? WAITS
+	       : f->kind.parallel & PARALLEL_TESTS ? TESTS
+	       : f->kind.parallel & PARALLEL_POSTS ? POSTS
+						   : OTHER;
 }
 
 static bool line_key(struct scan *s, const void *event, struct buffer *fields)

@@ -68,7 +68,7 @@ static bool matrix_key(struct scan *s, const void *of, struct buffer *fields)
 static void matrix_visit(struct scan *s, const struct event *e)
 {
 	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
-	uint8_t class = f ? mpi_classify(f) : MPI_NOTHING;
+	uint8_t class = f && f->group == TF_GROUP_MPI ? f->kind.match : MPI_NOTHING;
 	struct tf_operation op;
 	uint32_t row;
 	double bytes;

@@ -26,8 +26,8 @@ static enum collective collective_of(const struct trace *t, const struct event *
 {
 	const struct function *f = e->kind == TF_CALL && e->args_count ? trace_function(t, e->id) : NULL;
 	enum collective kind = !f || f->group != TF_GROUP_MPI	   ? NONE
-			       : !strcmp(f->name, "MPI_Barrier")   ? BARRIER
-			       : !strcmp(f->name, "MPI_Allreduce") ? ALLREDUCE
+			       : f->kind.match == MPI_ALL_TO_ALL     ? BARRIER
+			       : f->kind.match == MPI_ALL_TO_ALL + 1 ? ALLREDUCE
 								   : NONE;
 	struct tf_operation op;
 	int64_t communicator, count;
@@ -48,7 +48,7 @@ static bool begins_job(const struct trace *t, const struct event *e)
 {
 	const struct function *f = e->kind == TF_CALL ? trace_function(t, e->id) : NULL;
 
-	return f && f->group == TF_GROUP_MPI && (!strcmp(f->name, "MPI_Init") || !strcmp(f->name, "MPI_Init_thread"));
+	return f && f->group == TF_GROUP_MPI && f->kind.parallel & PARALLEL_BEGINS;
 }
 
 static bool find_begin(const struct model *m, struct mpi_rank_calls *r)

@@ -14,12 +14,6 @@
 #include "report/time/clocks/align.h"
 #include "report/time/clocks/nccl_collective.h"
 
-/* The class of a function; FIRST_COLLECTIVE and above: the index of its name in `collectives`. */
-enum { NOT_NCCL, BEGINS, GROUP_START, GROUP_END, FIRST_COLLECTIVE };
-static const char *const collectives[] = {"ncclAllReduce", "ncclReduceScatter", "ncclAllGather", "ncclAlltoAll"};
-static const char *const beginnings[] = {"ncclCommInitRank", "ncclCommInitRankScalable", "ncclCommSplit",
-					 "ncclCommShrink", "ncclCommGrow"};
-
 /* A communicator of an image, since its creation. */
 struct member {
 	int64_t id, rank; /* id 0: it has no collective yet */
@@ -59,27 +53,9 @@ struct nccl_reader {
 	struct map kernels; /* by device operation: 1 + whether it is a kernel of NCCL */
 };
 
-static bool is_one_of(const char *name, const char *const *names, size_t count, size_t *ret_place)
-{
-	for (*ret_place = 0; *ret_place < count; (*ret_place)++)
-		if (operation_is_nccl(name, names[*ret_place]))
-			return true;
-	return false;
-}
-
 static uint8_t nccl_classify(const struct function *f)
 {
-	size_t i;
-
-	if (f->group != TF_GROUP_NCCL)
-		return NOT_NCCL;
-	if (is_one_of(f->name, collectives, sizeof(collectives) / sizeof(*collectives), &i))
-		return (uint8_t)(FIRST_COLLECTIVE + i);
-	if (is_one_of(f->name, beginnings, sizeof(beginnings) / sizeof(*beginnings), &i))
-		return BEGINS;
-	return !strcmp(f->name, "ncclGroupStart") ? GROUP_START
-	       : !strcmp(f->name, "ncclGroupEnd") ? GROUP_END
-						  : NOT_NCCL;
+	return f->group == TF_GROUP_NCCL ? f->kind.match : NCCL_NOTHING;
 }
 
 /* ---- calls ---- */
@@ -168,15 +144,15 @@ static void nccl_read_calls(struct nccl_reader *r)
 		r->places[i].first_open = SIZE_MAX;
 	while ((e = merge_next(g))) {
 		uint8_t class = e->event.kind == TF_CALL && e->event.id < t->functions->count ? r->classes[e->event.id]
-											      : NOT_NCCL;
+											      : NCCL_NOTHING;
 
-		if (class >= FIRST_COLLECTIVE)
-			nccl_collect_call(r, e, class - FIRST_COLLECTIVE);
-		else if (class == BEGINS)
+		if (class >= NCCL_COLLECTIVE)
+			nccl_collect_call(r, e, class - NCCL_COLLECTIVE);
+		else if (class == NCCL_JOINS)
 			nccl_begin_call(r, &e->event);
-		else if (class == GROUP_START)
+		else if (class == NCCL_GROUP_START)
 			r->places[e->thread - t->threads].depth++;
-		else if (class == GROUP_END)
+		else if (class == NCCL_GROUP_END)
 			end_group(r, e);
 	}
 	merge_free(g);
