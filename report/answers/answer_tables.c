@@ -160,8 +160,7 @@ static void add_role(const struct answer *a, const struct role *r, struct table 
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
 		add_part(a, r, &parts[i], t);
-	for (size_t i = 0; i < r->call_count; i++) {
-		const struct role_call *call = &r->calls[i];
+	array_each(const struct role_call, call, r->calls, r->call_count) {
 		bool waits = role_call_waits(r, call->kind, call->ns, call->count);
 
 		add_part(a, r, &(struct role_part){waits ? "wait" : "call", call->ns, call, NULL}, t);
@@ -197,8 +196,7 @@ static void add_rank(const struct answer *a, const struct process *p, struct tab
 	const struct model *m = a->context.model;
 	uint64_t cpu_ns = 0, waits_ns = 0;
 
-	for (size_t i = 0; i < a->partition->count; i++) {
-		const struct thread_time *one = &a->partition->threads[i];
+	array_each(const struct thread_time, one, a->partition->threads, a->partition->count) {
 		const struct process *its = &m->processes[one->process];
 
 		if (one->origin != THREAD_MAIN || !its->rank || strcmp(its->rank, p->rank) != 0)

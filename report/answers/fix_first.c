@@ -79,12 +79,9 @@ static const struct role *programs_of(const struct choice *k, const struct role 
 {
 	const struct model *m = k->context->model;
 
-	for (size_t i = 0; i < k->roles->count; i++) {
-		const struct role *r = &k->roles->items[i];
-
+	list_each(const struct role, r, k->roles)
 		if (!r->is_workers && r->is_program && r != parent && process_parent(m, r->process) == parent->process)
 			return r;
-	}
 	return NULL;
 }
 
@@ -364,9 +361,7 @@ void fix_first_find(const struct report_context *c, struct costs *costs, const s
 	where_place_done(&place);
 	for (size_t i = 0; i < count; i++)
 		propose_finding(&k, &found[i]);
-	for (size_t i = 0; i < k.roles->count; i++) {
-		const struct role *r = &k.roles->items[i];
-
+	list_each(const struct role, r, k.roles) {
 		if (!fix_first_spines(&k, r))
 			propose_cpu(&k, r);
 		propose_stop(&k, r);

@@ -70,8 +70,7 @@ static void find_drops(struct spine_finder *f)
 	}
 	for (size_t i = 0; i < f->own->function_count; i++)
 		f->drop[i] = f->inclusive[i];
-	for (size_t i = 0; i < calls.size; i++) {
-		const struct map_slot *call = &calls.slots[i];
+	array_each(const struct map_slot, call, calls.slots, calls.size) {
 		uint64_t left = call->used ? f->inclusive[call->a] - call->value : 0;
 
 		if (call->used && left < f->drop[call->a])

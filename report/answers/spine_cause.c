@@ -65,9 +65,7 @@ static void add_frame(const struct choice *k, const struct spine_frame *f, uint6
 /* The role that waits for this one while it computes; NULL: none is known. */
 static const struct role *waiting_role(const struct choice *k, const struct role *r)
 {
-	for (size_t i = 0; i < k->roles->count; i++) {
-		const struct role *other = &k->roles->items[i];
-
+	list_each(const struct role, other, k->roles) {
 		for (size_t n = 0; n < other->call_count && other != r; n++) {
 			const struct role_end *end = &other->calls[n].end;
 			size_t number = end->ns && end->computes ? k->roles->role_of[end->thread] : 0;
@@ -215,8 +213,7 @@ static struct spine_time *calls_at(struct choice *k, const struct code_line *lin
 	struct spine_time *ret = mem_alloc((all->stack_count + 1) * sizeof(*ret));
 
 	*ret_count = 0;
-	for (size_t i = 0; i < all->stack_count; i++) {
-		const struct editable_stack *s = &all->stacks[i];
+	array_each(const struct editable_stack, s, all->stacks, all->stack_count) {
 		uint32_t stack;
 
 		if (all->items[s->what].kind == EDITABLE_CPU || editable_line(all, s->what) != line)

@@ -38,6 +38,12 @@ void *mem_grow(void *array, size_t count, size_t *capacity, size_t element);
 	} while (0)
 #define list_add(list, ...) mem_append((list)->items, (list)->count, (list)->capacity, __VA_ARGS__)
 
+/* For each item of an array, or of a list, to which nothing is appended meanwhile:
+ * array_each(const struct image, image, m->images, m->image_count) */
+#define array_each(type, item, array, n) \
+	for (type *item = (array), *item##_end = (n) ? item + (n) : item; item < item##_end; item++)
+#define list_each(type, item, list) array_each(type, item, (list)->items, (list)->count)
+
 /* A local variable of a struct for which its _done function is called at the end of its block:
  * SCOPED(buffer) text = {0}; */
 #define SCOPED(type) __attribute__((cleanup(type##_done))) struct type

@@ -76,9 +76,7 @@ void actors_find(struct causality *s)
 	const struct model *m = s->context->model;
 
 	s->first_of_image = mem_alloc((m->image_count + 1) * sizeof(*s->first_of_image));
-	for (size_t i = 0; i < m->process_count; i++) {
-		const struct process *p = &m->processes[i];
-
+	array_each(const struct process, p, m->processes, m->process_count) {
 		for (size_t k = p->first_image; k < p->first_image + p->image_count; k++) {
 			const struct image *image = &m->images[k], *next = image + 1;
 			uint64_t end_ns = image->end_ticks ? causes_ns(s, image, image->end_ticks)

@@ -256,8 +256,7 @@ static void divide_pool(struct editables *e, const struct map_slot *samples, siz
 /* Of short calls, the time that no sample has is as that of the longer calls. */
 static void add_stacked(struct editables *e)
 {
-	for (size_t i = 0; i < e->stacked.size; i++) {
-		const struct map_slot *slot = &e->stacked.slots[i];
+	array_each(const struct map_slot, slot, e->stacked.slots, e->stacked.size) {
 		const struct pool *pool = slot->used ? &e->pools[slot->a] : NULL;
 
 		if (pool && pool->calls_ns > pool->sampled_ns)

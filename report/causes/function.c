@@ -221,8 +221,7 @@ static double slowness(const struct causality *s)
 	struct usages *usages = usages_new(s->context->model);
 	double cpu_ns = 0, delay_ns = 0;
 
-	for (size_t i = 0; i < s->actor_count; i++) {
-		const struct actor *a = &s->actors[i];
+	array_each(const struct actor, a, s->actors, s->actor_count) {
 		struct usage_of usage;
 
 		if (a->is_stream)
@@ -242,12 +241,9 @@ static double sampled_below(const struct causality *s, const float *shares)
 {
 	double ns = 0;
 
-	for (size_t i = 0; i < s->editables.stack_count; i++) {
-		const struct editable_stack *stack = &s->editables.stacks[i];
-
+	array_each(const struct editable_stack, stack, s->editables.stacks, s->editables.stack_count)
 		if (s->editables.items[stack->what].kind == EDITABLE_CPU)
 			ns += (double)stack->ns * (double)shares[stack->what];
-	}
 	return ns;
 }
 

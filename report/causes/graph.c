@@ -410,9 +410,7 @@ void graph_finish(struct graph *g)
 	size_t meetings = g->node_count;
 
 	add_meetings(g);
-	for (size_t i = 0; i < g->node_count; i++) {
-		struct run_node *n = &g->nodes[i];
-
+	array_each(struct run_node, n, g->nodes, g->node_count) {
 		if (n->source != NODE_NONE)
 			n->source = g->edges[n->source].node;
 		if (n->source != NODE_NONE && g->nodes[n->source].end_ns > n->end_ns)

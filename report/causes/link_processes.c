@@ -144,9 +144,7 @@ static void link_thread_start(struct linker *l, uint32_t actor)
 	const struct moments *creates = &l->of[MOMENT_CREATE];
 	uint64_t start = s->actors[actor].start_ns;
 
-	for (size_t i = 0; i < creates->count; i++) {
-		const struct moment *c = &creates->items[i];
-
+	list_each(const struct moment, c, creates) {
 		if (s->actors[c->actor].image == s->actors[actor].image && c->start_ns <= start && start <= c->end_ns) {
 			graph_edge(&l->causes->graph, c->actor, c->start_ns ? c->start_ns - 1 : 0, actor, start);
 			return;

@@ -83,25 +83,19 @@ void link_transfers(struct linker *l)
 	SCOPED_MEMORY struct moment **write_places = by_channel(l, writes);
 	const struct moment *cause, *read, *usual = NULL;
 
-	for (size_t i = 0; i < reads->count; i++) {
-		struct moment *m = &reads->items[i];
-
+	list_each(struct moment, m, reads) {
 		cause = m->result ? last_before(write_places, writes->count, m, m->end_ns) : NULL;
 		if (cause && m->end_ns - m->start_ns >= CAUSES_WAIT_NS && cause->end_ns > m->start_ns)
 			link_wait(l, m, cause->actor, cause->start_ns);
 	}
-	for (size_t i = 0; i < writes->count; i++) {
-		struct moment *m = &writes->items[i];
-
+	list_each(struct moment, m, writes) {
 		cause = m->end_ns - m->start_ns >= CAUSES_WAIT_NS
 				? last_before(read_places, reads->count, m, m->end_ns)
 				: NULL;
 		if (cause && cause->start_ns > m->start_ns)
 			link_wait(l, m, cause->actor, cause->start_ns);
 	}
-	for (size_t i = 0; i < l->of[MOMENT_POLL].count; i++) {
-		struct moment *m = &l->of[MOMENT_POLL].items[i];
-
+	list_each(struct moment, m, &l->of[MOMENT_POLL]) {
 		read = read_after(reads, m);
 		cause = read && read->result ? last_before(write_places, writes->count, read, m->end_ns) : NULL;
 		if (read)

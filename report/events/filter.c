@@ -113,9 +113,7 @@ static void set_trace_filter(const struct model *m, const struct image *image, c
 	to->is_set = f->is_set || (r && r->has_cancelled);
 	free(to->shown.items);
 	to->shown = (struct tick_spans){0};
-	for (size_t i = 0; i < f->count; i++) {
-		const struct time_interval *n = &f->intervals[i];
-
+	array_each(const struct time_interval, n, f->intervals, f->count) {
 		add_spans(&to->shown, &capacity, n->from_ns ? clock_map_tick_at(clock, n->from_ns) : 0,
 			  n->to_ns == UINT64_MAX ? UINT64_MAX : clock_map_tick_at(clock, n->to_ns), r);
 	}

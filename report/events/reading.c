@@ -20,8 +20,7 @@ static void add_input(void *context, const struct host_span *span)
 
 bool reading_by_another(const struct model *m, size_t process, uint64_t from, uint64_t to)
 {
-	for (size_t i = 0; i < m->image_count; i++) {
-		const struct image *image = &m->images[i];
+	array_each(const struct image, image, m->images, m->image_count) {
 		const struct process *p = &m->processes[image->process];
 		bool is_wanted = image->process == process || p->parent == process;
 

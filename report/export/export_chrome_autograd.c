@@ -199,9 +199,7 @@ void chrome_autograd_range(struct chrome_autograd *a, const char *text, uint32_t
 
 void chrome_autograd_flows(struct chrome *w)
 {
-	for (size_t i = 0; i < w->autograd.count; i++) {
-		const struct chrome_pair *p = &w->autograd.pairs[i];
-
+	array_each(const struct chrome_pair, p, w->autograd.pairs, w->autograd.count) {
 		if (p->is_ambiguous || !p->forward_ns || p->backward_ns <= p->forward_ns)
 			continue;
 		w->next_flow++;

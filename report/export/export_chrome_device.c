@@ -182,8 +182,7 @@ void chrome_flows(void *chrome, const struct timeline_flow *f)
 {
 	struct chrome *w = chrome;
 
-	for (size_t i = 0; i < f->record_count; i++) {
-		const struct device_record *r = &f->records[i];
+	array_each(const struct device_record, r, f->records, f->record_count) {
 		const struct tf_device_operation *operation = timeline_operation(&w->timeline, r->operation);
 		uint32_t pid = device_pid(w, operation->device);
 

@@ -364,8 +364,7 @@ static void add_series(struct perfetto *p)
 	const struct counter_series *series = counters_of(p->timeline.model, &count);
 	double value;
 
-	for (size_t i = 0; i < count; i++) {
-		const struct counter_series *s = &series[i];
+	array_each(const struct counter_series, s, series, count) {
 		SCOPED(buffer) name = {0};
 		uint64_t track = 0;
 

@@ -319,9 +319,7 @@ static void add_schema(struct buffer *b, const struct nsys_schema *schema)
 	field_binary(b, &last, 4, schema->name, strlen(schema->name));
 	field_number(b, &last, 5, THRIFT_I32, (int64_t)schema->count);
 	end_struct(b);
-	for (size_t i = 0; i < schema->count; i++) {
-		const struct nsys_column *column = &schema->columns[i];
-
+	array_each(const struct nsys_column, column, schema->columns, schema->count) {
 		last = 0;
 		field_number(b, &last, 1, THRIFT_I32, type_of(column));
 		field_number(b, &last, 3, THRIFT_I32, column->is_required ? REQUIRED : OPTIONAL);

@@ -113,9 +113,7 @@ static int ask_group(struct group *g, const char *more, struct texts *missing, s
 /* What launchers on other hosts have answered is added to the answer of the first run. */
 static void join_elsewhere(struct group *g)
 {
-	for (size_t i = 0; i < g->elsewhere.count; i++) {
-		const struct live_answer *a = &g->answers_elsewhere[i];
-
+	array_each(const struct live_answer, a, g->answers_elsewhere, g->elsewhere.count) {
 		g->answers[0].elsewhere += a->has_answered && !a->error ? a->processes : 0;
 		if (a->has_answered && a->error && !g->answers[0].error)
 			g->answers[0].error = a->error;

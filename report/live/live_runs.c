@@ -299,9 +299,7 @@ static void run_done(struct live_run *run)
 
 static void complete_runs(struct live_runs *runs)
 {
-	for (size_t i = 0; i < runs->count; i++) {
-		struct live_run *run = &runs->items[i];
-
+	list_each(struct live_run, run, runs) {
 		read_state(run);
 		if (run->process_count)
 			qsort(run->processes, run->process_count, sizeof(*run->processes), by_start);

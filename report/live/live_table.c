@@ -22,8 +22,7 @@ void live_table(const struct live_runs *runs, struct table *ret)
 	table_has(ret, COL_CAPTURE, COL_PID, COL_COMMAND, COL_PROCESSES, COL_RECORDING);
 	table_column_as(ret, COL_RANGE, COLUMN_ID);
 	table_column_as(ret, COL_SIZE_BYTES, COLUMN_COUNT);
-	for (size_t i = 0; i < runs->count; i++) {
-		const struct live_run *run = &runs->items[i];
+	list_each(const struct live_run, run, runs) {
 		uint32_t pid = run->launcher || !run->process_count ? run->launcher : run->processes[0].pid;
 
 		table_text(ret, run->capture);

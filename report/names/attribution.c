@@ -388,8 +388,7 @@ size_t attribution_users(struct attribution *c, const struct image *image, uint3
 		c->frames = mem_alloc(STACK_FRAMES * sizeof(*c->frames));
 	count = stack ? symbols_frames(c->symbols, image, stack, c->frames, STACK_FRAMES) : 0;
 	is_script = find_compiled(c, image, count) != NULL;
-	for (size_t i = 0; i < count; i++) {
-		struct symbol_frame *f = &c->frames[i];
+	array_each(struct symbol_frame, f, c->frames, count) {
 		enum standing standing;
 
 		if (f->is_interpreter || f->place == SYMBOL_NO_PLACE || (is_script && *f->module))

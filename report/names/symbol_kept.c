@@ -20,12 +20,9 @@ bool symbol_build_is(const struct symbol_build *a, const struct symbol_build *b)
 
 const struct kept_module *kept_find(const struct kept_symbols *k, const char *path, const struct symbol_build *build)
 {
-	for (size_t i = 0; i < k->count; i++) {
-		const struct kept_module *m = &k->modules[i];
-
+	array_each(const struct kept_module, m, k->modules, k->count)
 		if (symbol_build_is(&m->build, build) && (build->id_length || !strcmp(m->path, path)))
 			return m;
-	}
 	return NULL;
 }
 

@@ -75,8 +75,7 @@ static void add_tables(struct html_json *j)
 	const char *separator = "";
 
 	context.by = BY_NOTHING;
-	for (size_t i = 0; i < report_count; i++) {
-		const struct report *r = &report_list[i];
+	array_each(const struct report, r, report_list, report_count) {
 		SCOPED(table) table = {0};
 		struct err err;
 

@@ -192,9 +192,7 @@ static uint32_t call_detail(struct html *h, const struct timeline_event *e, int6
 	size_t count = 1;
 	int64_t peer;
 
-	for (size_t i = 0; i < e->argument_count; i++) {
-		const struct timeline_argument *a = &e->arguments[i];
-
+	array_each(const struct timeline_argument, a, e->arguments, e->argument_count) {
 		if (!timeline_arguments[a->id].page)
 			continue;
 		shared[count++] = a->id;

@@ -33,9 +33,7 @@ static int compare_samples(const void *left, const void *right)
 static void sort_samples(struct states *s, const struct model *m)
 {
 	for (size_t i = 0; i < m->usage_count; i++)
-		for (size_t k = 0; k < m->usages[i].count; k++) {
-			const struct tf_usage_sample *sample = &m->usages[i].items[k];
-
+		list_each(const struct tf_usage_sample, sample, &m->usages[i]) {
 			if (sample->kind != TF_USAGE_THREAD || sample->cpu_ns == TF_USAGE_UNKNOWN)
 				continue;
 			mem_append(s->samples, s->count, s->capacity, sample);
@@ -128,8 +126,7 @@ void html_states(struct html *h)
 
 	partition_make(h->x->context, false, &p);
 	sort_samples(&s, h->model);
-	for (size_t i = 0; i < p.count; i++) {
-		const struct thread_time *t = &p.threads[i];
+	array_each(const struct thread_time, t, p.threads, p.count) {
 		bool is_main = t->origin == THREAD_MAIN;
 		struct states none = {.html = h, .samples = s.samples, .count = s.count};
 

@@ -297,8 +297,7 @@ static void join_children(struct events_reader *r, const struct thread_part *p, 
 
 static void join_depths(struct events_reader *r, struct trace_thread *thread, const struct thread_part *p)
 {
-	for (size_t i = 0; i < p->depths.size; i++) {
-		const struct map_slot *slot = &p->depths.slots[i];
+	array_each(const struct map_slot, slot, p->depths.slots, p->depths.size) {
 		const uint64_t *pops = slot->used && !slot->b ? map_find(&p->depths, slot->a, 1) : NULL;
 		uint64_t *depth, matched;
 

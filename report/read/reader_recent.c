@@ -79,9 +79,7 @@ static void take_definitions(struct trace *t)
 	size_t count = 0;
 	uint64_t left;
 
-	for (size_t i = 0; i < t->chunk_count; i++) {
-		struct chunk *w = &t->chunks[i];
-
+	array_each(struct chunk, w, t->chunks, t->chunk_count) {
 		if (w->has_page || t->header.version_minor < BLOBS_SINCE_MINOR)
 			w->blobs = UINT64_MAX;
 		if (w->is_left_out && w->blobs & ~RECORDS)

@@ -38,9 +38,7 @@ static bool is_within(const struct trace *t)
 	for (size_t i = 0; i < t->chunk_count; i++)
 		if (t->chunks[i].size > t->bytes.size || t->chunks[i].offset > t->bytes.size - t->chunks[i].size)
 			return false;
-	for (size_t i = 0; i < t->thread_count; i++) {
-		const struct trace_thread *h = &t->threads[i];
-
+	array_each(const struct trace_thread, h, t->threads, t->thread_count) {
 		if (h->chunk_count > t->chunk_count || h->first_chunk > t->chunk_count - h->chunk_count ||
 		    h->counter_count > t->counter_count || h->first_counter > t->counter_count - h->counter_count)
 			return false;

@@ -64,8 +64,7 @@ void aggregate_table(const struct report_context *context, struct aggregate *agg
 	aggregate_sort(aggregate);
 	for (size_t i = 0; i < aggregate->count; i++)
 		all += (double)aggregate->rows[i].total;
-	for (size_t i = 0; i < aggregate->count; i++) {
-		const struct aggregate_row *r = &aggregate->rows[i];
+	array_each(const struct aggregate_row, r, aggregate->rows, aggregate->count) {
 		size_t field = 0;
 
 		if (!r->count)

@@ -37,11 +37,8 @@ size_t report_topic(const struct report *r)
 
 const struct report *report_find(const char *name)
 {
-	for (size_t i = 0; i < report_count; i++) {
-		const struct report *r = &report_list[i];
-
+	array_each(const struct report, r, report_list, report_count)
 		if (!strcmp(r->name, name) || (r->alias && !strcmp(r->alias, name)))
 			return r;
-	}
 	return NULL;
 }

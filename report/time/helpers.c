@@ -130,8 +130,7 @@ static bool waits_for_children(struct helpers_pass *k, const struct thread_time 
 {
 	uint64_t waits = 0;
 
-	for (size_t i = 0; i < t->blocked.count; i++) {
-		const struct blocked_call *call = &t->blocked.calls[i];
+	array_each(const struct blocked_call, call, t->blocked.calls, t->blocked.count) {
 		struct symbol_frame frame;
 		bool is_users = false;
 
@@ -148,8 +147,7 @@ static void find_shims(struct helpers_pass *k)
 {
 	const struct model *m = k->context->model;
 
-	for (size_t i = 0; i < k->partition->count; i++) {
-		const struct thread_time *t = &k->partition->threads[i];
+	array_each(const struct thread_time, t, k->partition->threads, k->partition->count) {
 		const struct process *p = &m->processes[t->process];
 
 		if (t->origin != THREAD_MAIN || t->image != process_last_image(m, p) || !p->children)

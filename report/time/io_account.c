@@ -123,8 +123,7 @@ struct io_account *io_accounts(const struct report_context *c)
 	struct io_reading r = {0};
 	bool is_any = false;
 
-	for (size_t i = 0; i < m->image_count; i++) {
-		const struct image *image = &m->images[i];
+	array_each(const struct image, image, m->images, m->image_count) {
 		const struct usage_of of = usages_recorded(usages, image, 0, 0, UINT64_MAX);
 
 		r.account = &all[image->process];

@@ -333,8 +333,7 @@ static void profile_visit_correlated(void *context, const struct correlated *k)
 		     (k->thread ? (uint64_t)k->thread->number << 12 | k->event.id : ~0u);
 
 	w->scan.thread = k->thread;
-	for (size_t i = 0; i < k->record_count; i++) {
-		const struct device_record *r = &k->records[i];
+	array_each(const struct device_record, r, k->records, k->record_count) {
 		uint64_t b = (uint64_t)stack << 32 | r->operation;
 		const uint64_t *known = aggregate_recall(aggregate, a, b);
 		uint32_t row = known ? (uint32_t)*known : new_device_row(w, k, stack, r->operation);
@@ -366,9 +365,7 @@ static void add_blocked_calls(struct profile_pass *w)
 	struct partition p;
 
 	recorded_partition(w->scan.context, true, &p);
-	for (size_t i = 0; i < p.count; i++) {
-		const struct thread_time *t = &p.threads[i];
-
+	array_each(const struct thread_time, t, p.threads, p.count) {
 		w->scan.image = t->image;
 		w->scan.thread = t->thread;
 		for (size_t k = 0; t->thread && k < t->blocked.count; k++)

@@ -39,9 +39,7 @@ struct resident_point *resident_points(const struct model *m, size_t *ret_count)
 	size_t capacity = 0;
 
 	*ret_count = 0;
-	for (size_t i = 0; i < m->usage_count; i++) {
-		const struct usage_samples *u = &m->usages[i];
-
+	array_each(const struct usage_samples, u, m->usages, m->usage_count) {
 		for (size_t k = 0; k < u->count; k++) {
 			if (!has_memory(&u->items[k]))
 				continue;
@@ -77,9 +75,7 @@ static bool is_of(const struct model *m, const struct image *image, const struct
 void resident_of(const struct model *m, const struct image *image, void *context,
 		 void (*visit)(void *context, uint64_t bytes, uint64_t ns))
 {
-	for (size_t i = 0; i < m->usage_count; i++) {
-		const struct usage_samples *u = &m->usages[i];
-
+	array_each(const struct usage_samples, u, m->usages, m->usage_count) {
 		for (size_t k = 0; u->machine == image->machine && k < u->count; k++) {
 			const struct tf_usage_sample *s = &u->items[k];
 			uint64_t ns = clock_map_ns(&m->machines[u->machine].clock, s->ticks);

@@ -120,9 +120,7 @@ struct usages *usages_new(const struct model *m)
 		size_t from = u->sampled_count;
 		uint64_t round = 0, before = 0;
 
-		for (size_t k = 0; k < m->usages[i].count; k++) {
-			const struct tf_usage_sample *s = &m->usages[i].items[k];
-
+		list_each(const struct tf_usage_sample, s, &m->usages[i]) {
 			if (s->kind == TF_USAGE_ROUND) {
 				before = round;
 				round = s->ticks;

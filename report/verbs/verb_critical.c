@@ -16,8 +16,7 @@ static const struct step_series *main_steps(const struct step_list *list)
 	const struct step_series *best = NULL;
 	uint64_t most_ns = 0;
 
-	for (size_t i = 0; i < list->count; i++) {
-		const struct step_series *s = &list->items[i];
+	list_each(const struct step_series, s, list) {
 		uint64_t ns = s->items[s->count - 1].end_ns - s->items[0].start_ns;
 
 		if (ns > most_ns) {

@@ -141,9 +141,7 @@ static uint64_t taken_time(const struct model *m)
 {
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < m->image_count; i++) {
-		const struct image *image = &m->images[i];
-
+	array_each(const struct image, image, m->images, m->image_count) {
 		for (size_t k = 0; image->trace && k < image->trace->thread_count; k++) {
 			const struct tf_thread *page = image->trace->threads[k].page;
 

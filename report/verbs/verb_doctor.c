@@ -14,9 +14,7 @@ enum { NAME_COLUMNS = 13, STATE_COLUMNS = 9 };
 static void fill_table(const struct doctor *d, struct table *t)
 {
 	table_has(t, COL_CHECK, COL_STATE, COL_FOUND, COL_ADVICE);
-	for (size_t i = 0; i < d->count; i++) {
-		const struct check *c = &d->checks[i];
-
+	array_each(const struct check, c, d->checks, d->count) {
 		table_text(t, c->name);
 		table_text(t, check_state_names[c->state]);
 		table_text(t, buffer_string(&c->found));
@@ -29,8 +27,7 @@ static void write_lines(const struct doctor *d, FILE *file)
 	static const enum colour colours[CHECK_STATES] = {COLOUR_GOOD, COLOUR_WARNING, COLOUR_BAD};
 	SCOPED(buffer) text = {0};
 
-	for (size_t i = 0; i < d->count; i++) {
-		const struct check *c = &d->checks[i];
+	array_each(const struct check, c, d->checks, d->count) {
 		const char *state = check_state_names[c->state];
 
 		buffer_clear(&text);
@@ -49,9 +46,7 @@ static void write_verdict(const struct doctor *d, struct buffer *ret)
 	for (int state = CHECK_LIMITED; state < CHECK_STATES; state++) {
 		const char *before = "", *last = "";
 
-		for (size_t i = 0; i < d->count; i++) {
-			const struct check *c = &d->checks[i];
-
+		array_each(const struct check, c, d->checks, d->count) {
 			if ((int)c->state != state || !strcmp(c->name, last))
 				continue;
 			if (!*before)

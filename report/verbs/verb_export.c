@@ -83,9 +83,7 @@ static void more_help(struct text *ret)
 	struct buffer note = {0};
 
 	text_add(ret, "\nTypes:\n");
-	for (size_t i = 0; i < export_count; i++) {
-		const struct export_type *t = &export_list[i];
-
+	array_each(const struct export_type, t, export_list, export_count) {
 		buffer_done(&note);
 		if (t->missing)
 			buffer_print(&note, "this build has no %s", t->missing);

@@ -389,12 +389,9 @@ static bool is_named(const struct command_line *l, const struct report *r)
 /* l: NULL: those of the topic. */
 static void list_reports(const struct command_line *l, size_t topic, struct text *ret)
 {
-	for (size_t i = 0; i < report_count; i++) {
-		const struct report *r = &report_list[i];
-
+	array_each(const struct report, r, report_list, report_count)
 		if (!(r->flags & REPORT_HIDDEN) && (l ? is_named(l, r) : report_topic(r) == topic))
 			verb_help_row(r->flags & REPORT_DEFAULT ? " *" : "  ", r->name, r->title, r->alias, ret);
-	}
 }
 
 enum { LIST_BYTES = 32768 };

@@ -38,9 +38,7 @@ static void write_stack(const struct where_stack *s, size_t most, struct buffer 
 	const struct where_frame *line = where_stack_line(s);
 	size_t shown = 0, left = 0;
 
-	for (size_t i = 0; i < s->count; i++) {
-		const struct where_frame *f = &s->frames[i];
-
+	array_each(const struct where_frame, f, s->frames, s->count) {
 		if (f->is_hidden || (line && f < line))
 			continue;
 		if (most && shown == most) {
@@ -82,9 +80,7 @@ static void print_cycles(const struct where_view *p)
 	for (uint32_t cycle = 1;; cycle++) {
 		size_t count = 0;
 
-		for (size_t i = 0; i < p->at.count; i++) {
-			const struct where_item *item = &p->at.items[i];
-
+		list_each(const struct where_item, item, &p->at) {
 			if (item->cycle != cycle)
 				continue;
 			if (!count++)
@@ -342,8 +338,7 @@ static void fill_table(const struct where_view *p, struct table *t)
 {
 	table_has(t, COL_PID, COL_TID, COL_THREAD, COL_RANK, COL_CALL, COL_SYSTEM_CALL, COL_AGE_NS, COL_WAITS_FOR,
 		  COL_OWNER, COL_DEADLOCK, COL_STACK);
-	for (size_t i = 0; i < p->at.count; i++) {
-		const struct where_item *item = &p->at.items[i];
+	list_each(const struct where_item, item, &p->at) {
 		SCOPED(buffer) stack = {0};
 		size_t shown = 0;
 

@@ -263,9 +263,7 @@ static void find_top(struct joining *j)
 	SCOPED_MEMORY double *most = mem_alloc((j->d->count + 1) * sizeof(*most));
 
 	j->top = mem_alloc((j->d->count + 1) * sizeof(*j->top));
-	for (size_t i = 0; i < j->change_count; i++) {
-		const struct change *c = &j->changes[i];
-
+	array_each(const struct change, c, j->changes, j->change_count) {
 		if (c->sides[0] + c->sides[1] > most[c->row]) {
 			most[c->row] = c->sides[0] + c->sides[1];
 			j->top[c->row] = c->line + 1;
@@ -279,8 +277,7 @@ static void name_lines(struct joining *j)
 	struct diff *d = j->d;
 	SCOPED_MEMORY double *most = mem_alloc((d->count + 1) * sizeof(*most));
 
-	for (size_t i = 0; i < j->change_count; i++) {
-		const struct change *c = &j->changes[i];
+	array_each(const struct change, c, j->changes, j->change_count) {
 		double change = c->sides[1] - c->sides[0];
 		const char *line = aggregate_field(&j->lines.rows[c->line], 0);
 

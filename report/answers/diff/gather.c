@@ -119,12 +119,9 @@ static void keep_parts(struct diff_gatherer *g)
 	struct gathered *r = g->ret;
 
 	r->parts = mem_alloc((g->parts.count + 1) * sizeof(*r->parts));
-	for (size_t i = 0; i < g->parts.size; i++) {
-		const struct map_slot *s = &g->parts.slots[i];
-
+	array_each(const struct map_slot, s, g->parts.slots, g->parts.size)
 		if (s->used)
 			r->parts[r->part_count++] = (struct gathered_line){(uint32_t)s->a, (uint32_t)s->b, s->value};
-	}
 }
 
 /* ---- kernels ---- */
@@ -166,8 +163,7 @@ static void visit_correlated(void *context, const struct correlated *k)
 	struct diff_gatherer *g = context;
 	const struct clock_map *clock = &g->scan.context->model->machines[k->image->machine].clock;
 
-	for (size_t i = 0; i < k->record_count; i++) {
-		const struct device_record *r = &k->records[i];
+	array_each(const struct device_record, r, k->records, k->record_count) {
 		uint32_t row = kernel_row(g, k->image, r->operation);
 		uint64_t at = k->thread ? clock_map_ns(clock, event_start(&k->event))
 					: clock_map_monotonic(clock, r->start_ns);

@@ -77,9 +77,7 @@ static void judge_rows_of_runs(struct judging *j)
 			j->rows[i].noise = -1;
 	for (size_t i = 0; i < j->count; i++)
 		j->ret->compared += is_compared(j, &j->rows[i]);
-	for (size_t i = 0; i < j->count; i++) {
-		struct judged *r = &j->rows[i];
-
+	array_each(struct judged, r, j->rows, j->count) {
 		if (is_compared(j, r) && student_tail(fabs(r->change) / r->noise, freedom) <
 						 alpha_rows / 2 / (double)j->ret->compared)
 			r->verdict = r->change > 0 ? ROW_SLOWER : ROW_FASTER;
@@ -197,8 +195,7 @@ static double side_variance(const double *variances, const double *times, size_t
 
 static void compare_with_others(struct judging *j)
 {
-	for (size_t i = 0; i < j->count; i++) {
-		struct judged *r = &j->rows[i];
+	array_each(struct judged, r, j->rows, j->count) {
 		double before = side_variance(r->variances, r->times, j->before),
 		       after = side_variance(r->variances + j->before, r->times + j->before, j->after);
 
@@ -217,8 +214,7 @@ static void judge_pair(struct judging *j)
 	double squares = 0;
 
 	compare_with_others(j);
-	for (size_t i = 0; i < j->count; i++) {
-		const struct judged *r = &j->rows[i];
+	array_each(const struct judged, r, j->rows, j->count) {
 		double share = r->before / ret->before;
 
 		/* The sum does not depend on which row gets a sample. */
@@ -259,8 +255,7 @@ static void judge_runs(struct judging *j)
 
 static void find_presence(struct judging *j)
 {
-	for (size_t i = 0; i < j->count; i++) {
-		struct judged *r = &j->rows[i];
+	array_each(struct judged, r, j->rows, j->count) {
 		bool is_known = true, is_in_all = true;
 
 		r->before = mean_of(r->times, j->before);

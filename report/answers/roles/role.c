@@ -317,9 +317,7 @@ void roles_make(const struct report_context *c, const struct partition *p, struc
 	find_parents(&k);
 	roles_find_lines(c, p, ret);
 	roles_follow_waits(c, p, ret);
-	for (size_t i = 0; i < ret->count; i++) {
-		struct role *role = &ret->items[i];
-
+	list_each(struct role, role, ret) {
 		if (ret->recorded.is_part && role->last_ns - role->first_ns > ret->wall_ns)
 			role->last_ns = role->first_ns + ret->wall_ns;
 		if (role->is_main && !roles_name_ranks(ret, role) && has_others(ret))

@@ -335,8 +335,7 @@ static const char *own_name(const struct partition *p, size_t thread)
 
 static void conclude(struct chains *k)
 {
-	for (size_t i = 0; i < k->passed_count; i++) {
-		const struct passed *p = &k->passed[i];
+	array_each(const struct passed, p, k->passed, k->passed_count) {
 		const uint64_t *all = map_find(&k->followed, p->role, p->call);
 		struct role_call *call = &k->roles->items[p->role].calls[p->call];
 		const struct thread_time *t = &k->partition->threads[p->thread];

@@ -29,12 +29,9 @@ static uint64_t polls_in_recorded_calls(const struct thread_time *t)
 {
 	uint64_t ns = 0;
 
-	for (size_t i = 0; i < t->blocked.count; i++) {
-		const struct blocked_call *c = &t->blocked.calls[i];
-
+	array_each(const struct blocked_call, c, t->blocked.calls, t->blocked.count)
 		if (c->function->kind.does & FUNCTION_POLLS && c->total_ns > c->blocked_ns)
 			ns += c->total_ns - c->blocked_ns;
-	}
 	return ns > t->delay_ns ? ns - t->delay_ns : 0;
 }
 
@@ -44,12 +41,9 @@ static uint64_t polls_in_messages(const struct thread_time *t)
 {
 	uint64_t ns = 0;
 
-	for (size_t i = 0; i < t->blocked.count; i++) {
-		const struct blocked_call *c = &t->blocked.calls[i];
-
+	array_each(const struct blocked_call, c, t->blocked.calls, t->blocked.count)
 		if ((c->kind == BLOCKED_MPI || c->kind == BLOCKED_NCCL) && c->total_ns > c->blocked_ns)
 			ns += c->total_ns - c->blocked_ns;
-	}
 	return t->thread && t->thread->samples ? 0 : ns;
 }
 

@@ -46,12 +46,9 @@ bool roles_name_ranks(struct roles *roles, struct role *main)
 {
 	struct role *others = NULL;
 
-	for (size_t i = 0; i < roles->count; i++) {
-		struct role *r = &roles->items[i];
-
+	list_each(struct role, r, roles)
 		if (r != main && r->is_program && !r->is_workers && !strcmp(r->label, main->label))
 			others = r;
-	}
 	if (!others || !main->process->rank || !*main->process->rank)
 		return false;
 	snprintf(main->label, sizeof(main->label), "rank %.24s", main->process->rank);
@@ -117,8 +114,7 @@ const struct role *role_waited_for(const struct roles *all, const struct role *s
 
 	if (wait->kind != BLOCKED_CHILD && wait->kind != BLOCKED_PIPE && wait->kind != BLOCKED_POLL)
 		return NULL;
-	for (size_t i = 0; i < all->count; i++) {
-		const struct role *r = &all->items[i];
+	list_each(const struct role, r, all) {
 		/* without a parent: of a shell that only starts them, which is no role */
 		bool is_beside = wait->kind == BLOCKED_PIPE &&
 				 (!self->parent || is_descendant(all, r, self->parent));

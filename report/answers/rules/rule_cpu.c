@@ -104,8 +104,7 @@ static void cpu_run(struct rules *r, struct finding *f, uint64_t (*part)(const s
 
 	rule_has(f, COL_HOST, COL_THREAD_NAMES, COL_CPUS, COL_ONLINE, COL_RUNNABLE, COL_CPU_NS, COL_WAITING_NS,
 		 COL_COST_NS);
-	for (size_t i = 0; i < t->roles.count; i++) {
-		const struct role *role = &t->roles.items[i];
+	list_each(const struct role, role, &t->roles) {
 		struct waiting w = {role, pressures_of(&t->pressures, role->process->machine, role->mask), 0};
 		SCOPED(buffer) why = {0};
 

@@ -207,8 +207,7 @@ void rule_gpu_idle(struct rules *r, struct finding *f)
 	if (!rule_has_work(r, f))
 		return;
 	g = rules_gaps(r);
-	for (size_t k = 0; k < g->device_count; k++) {
-		const struct gap_device *d = &g->devices[k];
+	array_each(const struct gap_device, d, g->devices, g->device_count) {
 		size_t i, end = gaps_of(g, d, &i);
 
 		if (!is_idle(r->context->model, g, d))
@@ -432,8 +431,7 @@ void rule_launch_bound(struct rules *r, struct finding *f)
 	if (!rule_has_work(r, f))
 		return;
 	g = rules_gaps(r);
-	for (size_t k = 0; k < g->device_count; k++) {
-		const struct gap_device *d = &g->devices[k];
+	array_each(const struct gap_device, d, g->devices, g->device_count) {
 		uint64_t lost = lost_ns(r, d, is_launch);
 
 		if (lost && lost * 100 >= span_ns(d) * LAUNCH_PERCENT && d->shorter && d->shorter * 2 >= d->launches)

@@ -93,12 +93,9 @@ bool rule_late_rank(struct rules *r, size_t process, uint64_t least_ns, struct b
 	const struct mpi_causes *all = rules_mpi(r);
 	const struct cause *best = NULL;
 
-	for (size_t i = 0; i < all->count; i++) {
-		const struct cause *c = &all->items[i];
-
+	list_each(const struct cause, c, all)
 		if (c->longest.late.image->process == process && (!best || c->ns > best->ns))
 			best = c;
-	}
 	if (!best || best->ns < least_ns)
 		return false;
 	buffer_print(ret_text, "rank %u %s %s", best->longest.late.rank, late_words[best->longest.kind],
@@ -178,8 +175,7 @@ void rule_late_message(struct rules *r, struct finding *f)
 
 	rule_has(f, COL_RANK_NUMBER, COL_NAME, COL_COST_NS, COL_WAITING_NS, COL_WAITS, COL_LATE_RANK, COL_LATE_NAME,
 		 COL_LINE, COL_LATE_LINE);
-	for (size_t i = 0; i < all->count; i++) {
-		const struct cause *c = &all->items[i];
+	list_each(const struct cause, c, all) {
 		const struct process *waiting = &all->model->processes[c->longest.waiting.image->process];
 		uint64_t wall = recorded_wall(all->model, waiting), cost;
 

@@ -111,8 +111,7 @@ static void search_visit_correlated(void *context, const struct correlated *k)
 
 	if (!f || !s->is_function(f->name))
 		return;
-	for (size_t i = 0; i < k->record_count; i++) {
-		const struct device_record *r = &k->records[i];
+	array_each(const struct device_record, r, k->records, k->record_count) {
 		struct long_call line = {.duration = r->duration_ns,
 				    .start = model_since_origin(s->rules->context->model,
 								clock_map_monotonic(clock, r->start_ns)),
@@ -174,9 +173,7 @@ static void add_call_place_cells(struct finding *f, const struct long_call *line
 
 static void search_add_copy_rows(const struct search *s, struct finding *f)
 {
-	for (size_t i = 0; i < s->rows; i++) {
-		const struct long_call *line = &s->worst[i];
-
+	array_each(const struct long_call, line, s->worst, s->rows) {
 		rule_row(f);
 		table_number(&f->table, line->duration);
 		table_number(&f->table, line->start);
@@ -228,9 +225,7 @@ void rule_cuda_memset_sync(struct rules *r, struct finding *f)
 	rule_has(f, COL_DURATION_NS, COL_START_NS, COL_MEMORY_KIND, COL_BYTES_MB, COL_PID, COL_DEVICE_ID,
 		 COL_CONTEXT_ID, COL_STREAM_ID, COL_API_NAME);
 	look_at_work(&s, f);
-	for (size_t i = 0; i < s.rows; i++) {
-		const struct long_call *line = &s.worst[i];
-
+	array_each(const struct long_call, line, s.worst, s.rows) {
 		rule_row(f);
 		table_number(&f->table, line->duration);
 		table_number(&f->table, line->start);

@@ -38,9 +38,7 @@ static const char *program_of(const struct image *image)
 /* The line of the parent that waits for them: of the role's longest wait for a child. */
 static void add_line(struct rules *r, const struct job_time *t, struct finding *f)
 {
-	for (size_t i = 0; i < t->roles.count; i++) {
-		const struct role *role = &t->roles.items[i];
-
+	list_each(const struct role, role, &t->roles) {
 		for (size_t k = 0; k < role->call_count && !f->line; k++) {
 			struct symbol_frame frame = role->calls[k].frame;
 

@@ -132,11 +132,8 @@ static void ranks_gather(struct rules *r, struct ranks_found *all)
 	for (int i = 0; i < EVIDENCES; i++)
 		if (all->has[i])
 			all->evidence = (enum evidence)i;
-	for (size_t i = 0; i < all->names.count; i++) {
-		struct rank *rank = &all->items[i];
-
+	array_each(struct rank, rank, all->items, all->names.count)
 		rank->ns = rank->by[all->evidence] < rank->wall_ns ? rank->by[all->evidence] : rank->wall_ns;
-	}
 }
 
 static int ranks_by_time(size_t left, size_t right, const void *ranks)

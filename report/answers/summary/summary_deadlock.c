@@ -107,9 +107,7 @@ static size_t set_items(const struct where_place *p, uint32_t cycle, const struc
 
 	*ret_processes = 0;
 	for (int tells = 1; tells >= 0; tells--)
-		for (size_t i = 0; i < p->count; i++) {
-			const struct where_item *item = &p->items[i];
-
+		list_each(const struct where_item, item, p) {
 			if (item->cycle != cycle || is_telling(item) != (bool)tells)
 				continue;
 			count++;
@@ -209,8 +207,7 @@ size_t summary_deadlock(const struct model *m, const struct where_place *place, 
 
 void deadlock_places(const struct where_place *place, struct texts *ret)
 {
-	for (size_t i = 0; i < place->count; i++) {
-		const struct where_item *item = &place->items[i];
+	list_each(const struct where_item, item, place) {
 		const struct where_frame *frame = item->cycle && where_cycle_is_proved(place, item->cycle)
 							  ? where_item_line(item)
 							  : NULL;
@@ -235,9 +232,7 @@ static size_t add_ended(const struct model *m, const struct where_place *place, 
 {
 	size_t ended = 0;
 
-	for (size_t i = 0; i < m->process_count; i++) {
-		const struct process *p = &m->processes[i];
-
+	array_each(const struct process, p, m->processes, m->process_count) {
 		if (p->is_running || p->exit_status < 0 || !p->rank || !*p->rank || has_rank(place, p->rank))
 			continue;
 		if (ended++)

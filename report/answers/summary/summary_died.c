@@ -385,9 +385,7 @@ void summary_oom(const struct model *m, const struct died *d, struct buffer *out
 		return;
 	buffer_print(out, "OUT OF MEMORY: the kernel killed %" PRIu64 " process%s", r->oom_kills,
 		     r->oom_kills == 1 ? "" : "es");
-	for (size_t i = 0; i < m->process_count; i++) {
-		const struct process *p = &m->processes[i];
-
+	array_each(const struct process, p, m->processes, m->process_count) {
 		if (p->run != r->id || signal_of(m, p) != SIGKILL)
 			continue;
 		buffer_print(out, " (process %" PRIu32 " ", p->pid);

@@ -169,9 +169,7 @@ static void summary_first_line(const char *title, const struct fix_first_cause *
 
 void summary_outside(const struct answer *a, struct buffer *out)
 {
-	for (size_t i = 0; i < a->found_count; i++) {
-		const struct finding *f = &a->found[i];
-
+	array_each(const struct finding, f, a->found, a->found_count) {
 		if (f->verdict != VERDICT_FOUND || !(f->rule->flags & RULE_OUTSIDE))
 			continue;
 		buffer_print(out, "%-*s waited ", SUMMARY_LABEL, "");

@@ -88,9 +88,7 @@ static bool lacks_mpi(struct rules *r, bool is_large, struct buffer *ret)
 	struct messages messages = {.rules = r};
 	uint64_t wall_ns = 0;
 
-	for (size_t i = 0; i < m->image_count; i++) {
-		const struct image *image = &m->images[i];
-
+	array_each(const struct image, image, m->images, m->image_count) {
 		if (!attribution_uses_module(image, is_mpi_library))
 			continue;
 		buffer_clear(ret);

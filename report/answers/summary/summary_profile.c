@@ -14,9 +14,7 @@ static void summary_steps(const struct report_context *c, struct buffer *ret)
 	uint64_t count = 0, total_ns = 0, least_ns = UINT64_MAX, most_ns = 0;
 
 	steps_sum(c, &sums);
-	for (size_t i = 0; i < sums.count; i++) {
-		const struct step_sum *s = &sums.items[i];
-
+	list_each(const struct step_sum, s, &sums) {
 		count += s->count;
 		total_ns += s->total_ns;
 		least_ns = s->least_ns < least_ns ? s->least_ns : least_ns;

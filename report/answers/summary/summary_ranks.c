@@ -28,9 +28,7 @@ void summary_ranks(const struct model *m, struct buffer *out)
 	SCOPED(aggregate) known = {0};
 	size_t count = 0;
 
-	for (size_t i = 0; i < m->process_count; i++) {
-		const struct process *p = &m->processes[i];
-
+	array_each(const struct process, p, m->processes, m->process_count) {
 		/* The first process of a rank represents the rank; the others are its children. */
 		if (!*rank_of(p) || aggregate_row(&known, rank_of(p), strlen(rank_of(p))) < count)
 			continue;
@@ -89,9 +87,7 @@ static void add_thread(struct rules *r, struct shares *all, const struct thread_
 
 	if (!*rank_of(rank) || t->origin != THREAD_MAIN || !t->lifetime_ns)
 		return;
-	for (size_t i = 0; i < t->blocked.count; i++) {
-		const struct blocked_call *call = &t->blocked.calls[i];
-
+	array_each(const struct blocked_call, call, t->blocked.calls, t->blocked.count) {
 		if (call->kind != kind)
 			continue;
 		ns += call->total_ns;

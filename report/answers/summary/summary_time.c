@@ -171,8 +171,7 @@ static size_t role_parts(const struct report_context *c, const struct roles *rol
 	part_add(parts, &count, r->unexplained_ns, "other waits");
 	part_add(parts, &count, r->unsure_ns, "waits for a CPU, or other waits");
 	part_add(parts, &count, r->unknown_ns, "not accounted");
-	for (size_t i = 0; i < r->call_count; i++) {
-		const struct role_call *call = &r->calls[i];
+	array_each(const struct role_call, call, r->calls, r->call_count) {
 		bool waits = role_call_waits(r, call->kind, call->ns, call->count);
 
 		if (details == DETAILS || call->ns * 100 < r->lifetime_ns * PART_PERCENT) {
@@ -266,9 +265,7 @@ void summary_roles(const struct report_context *c, const struct roles *roles, si
 
 	for (size_t i = 0; i < roles->count; i++)
 		all += roles->items[i].lifetime_ns;
-	for (size_t i = 0; i < roles->count; i++) {
-		const struct role *r = &roles->items[i];
-
+	list_each(const struct role, r, roles) {
 		if (!is_shown(r, shown, lines, all))
 			continue;
 		if (text_width(r->label) > width)
@@ -280,9 +277,7 @@ void summary_roles(const struct report_context *c, const struct roles *roles, si
 	if (roles->count)
 		buffer_print(ret, "%-*s █ computes, ▒ waits for a CPU, · waits for something else\n", (int)width,
 			     "time");
-	for (size_t i = 0; i < roles->count; i++) {
-		const struct role *r = &roles->items[i];
-
+	list_each(const struct role, r, roles) {
 		if (!is_shown(r, shown, lines, all))
 			continue;
 		role_line(c, roles, r, width, ret);

@@ -294,8 +294,7 @@ static void join_row(struct aggregate_row *whole, struct aggregate_row *part, bo
 
 void aggregate_join(struct aggregate *s, struct aggregate *part)
 {
-	for (size_t i = 0; i < part->count; i++) {
-		struct aggregate_row *r = &part->rows[i];
+	array_each(struct aggregate_row, r, part->rows, part->count) {
 		uint32_t row = aggregate_row(s, r->key, r->key_size);
 
 		join_row(&s->rows[row], r, !s->pass);

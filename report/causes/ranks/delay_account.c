@@ -138,9 +138,7 @@ static void take_operations(void *context, const struct correlated *k)
 	struct lane_reading *r = context;
 	const struct clock_map *clock = &r->delays->context->model->machines[r->image->machine].clock;
 
-	for (size_t i = 0; i < k->record_count; i++) {
-		const struct device_record *d = &k->records[i];
-
+	array_each(const struct device_record, d, k->records, k->record_count) {
 		r->operations = mem_grow(r->operations, r->operation_count, &r->operation_capacity,
 					 sizeof(*r->operations));
 		r->operations[r->operation_count++] = (struct lane_operation){

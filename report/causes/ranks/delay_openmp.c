@@ -61,8 +61,7 @@ const struct rank_team *rank_team_at(const struct rank_teams *t, uint64_t ns)
 /* The waits at barriers have the line of the last one. */
 void rank_teams_settle(struct rank_teams *t)
 {
-	for (size_t i = 0; i < t->wait_count; i++) {
-		const struct rank_team_wait *w = &t->waits[i];
+	array_each(const struct rank_team_wait, w, t->waits, t->wait_count) {
 		struct rank_team *team = (struct rank_team *)rank_team_at(t, w->from_ns);
 		struct rank_lost *lost;
 

@@ -140,8 +140,7 @@ static void find_efficiencies(const struct pop_ranks *all, uint64_t from_ns, uin
 	double sum = 0, run = (double)(to_ns - from_ns), ideal;
 	uint64_t most = 0, transfer = transfer_of(all, from_ns, to_ns);
 
-	for (size_t i = 0; i < all->count; i++) {
-		const struct pop_rank *r = &all->items[i];
+	list_each(const struct pop_rank, r, all) {
 		uint64_t end_ns = r->to_ns < to_ns ? r->to_ns : to_ns;
 		uint64_t whole = end_ns > from_ns ? end_ns - from_ns : 0;
 		uint64_t useful = whole - communicated(r, from_ns, from_ns + whole);

@@ -116,9 +116,7 @@ static const struct rank_line *find_caller(const struct cause_choice *c, double 
 	const struct delays *d = c->delays;
 	const struct rank_line *found = NULL;
 
-	for (size_t i = 0; i < d->line_count; i++) {
-		const struct rank_line *l = &d->lines[i];
-
+	array_each(const struct rank_line, l, d->lines, d->line_count) {
 		if (l->group == c->group && (l->more - l->less) * slowed >= wanted && l->less < l->more * part &&
 		    (!found || l->more < found->more * 0.98))
 			found = l;
@@ -179,9 +177,7 @@ static void settle_idle(struct delays *d, uint32_t group)
 	double more = 0, less = 0, factor;
 	struct rank_part *idle = NULL;
 
-	for (size_t i = 0; i < d->part_count; i++) {
-		struct rank_part *p = &d->parts[i];
-
+	array_each(struct rank_part, p, d->parts, d->part_count) {
 		if (p->group != group)
 			continue;
 		if (p->kind == RANK_WANTS_CPU)

@@ -28,8 +28,7 @@ static void describe_pipe(const struct look *l, const struct look_process *self,
 	bool is_own = false;
 
 	buffer_text(ret, "a pipe");
-	for (size_t i = 0; i < l->count; i++) {
-		const struct look_process *p = &l->processes[i];
+	array_each(const struct look_process, p, l->processes, l->count) {
 		bool has = false;
 
 		for (size_t k = 0; k < p->descriptor_count && !has; k++)
@@ -138,9 +137,7 @@ static void describe_holders(const struct look *l, const struct look_process *se
 	char link[48];
 
 	snprintf(link, sizeof(link), "socket:[%lu]", inode);
-	for (size_t i = 0; i < l->count; i++) {
-		const struct look_process *p = &l->processes[i];
-
+	array_each(const struct look_process, p, l->processes, l->count) {
 		for (size_t k = 0; k < p->descriptor_count; k++) {
 			if (strcmp(p->descriptors[k].link, link) != 0)
 				continue;

@@ -402,12 +402,9 @@ static void read_signals(const struct where_file *file, struct look *l)
 	while (next_record(&r)) {
 		if (r.head.kind != TF_WHERE_BEGIN || !read_begin(&r, &begin) || !begin.signal)
 			continue;
-		for (size_t i = 0; i < l->count; i++) {
-			struct look_process *p = &l->processes[i];
-
+		array_each(struct look_process, p, l->processes, l->count)
 			if (p->is_quiet && !p->until_ticks && p->ticks < begin.ticks)
 				p->until_ticks = begin.ticks;
-		}
 	}
 }
 
@@ -434,9 +431,7 @@ void look_done(struct look *l)
 
 bool look_memory(const struct look_process *p, uint64_t address, void *ret, size_t size)
 {
-	for (size_t i = 0; i < p->memory_count; i++) {
-		const struct look_memory *m = &p->memories[i];
-
+	array_each(const struct look_memory, m, p->memories, p->memory_count) {
 		if (address < m->address || address - m->address > m->size || size > m->size - (address - m->address))
 			continue;
 		memcpy(ret, m->bytes + (address - m->address), size);

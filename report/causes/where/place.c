@@ -221,9 +221,7 @@ bool where_cycle_is_proved(const struct where_place *p, uint32_t cycle)
 {
 	bool is_proved = false;
 
-	for (size_t i = 0; i < p->count; i++) {
-		const struct where_item *item = &p->items[i];
-
+	list_each(const struct where_item, item, p) {
 		if (item->cycle != cycle)
 			continue;
 		if (item->since != WHERE_STILL || item->wait.is_timed)
@@ -303,8 +301,7 @@ void where_place_read_now(struct where_place *p, const struct model *m, struct s
 	where_look_from_traces(m, p->looks, p->look_count, false, &p->looks[p->look_count]);
 	p->look_count += p->looks[p->look_count].count > 0;
 	for (size_t i = 0; i < p->look_count; i++)
-		for (size_t k = 0; k < p->looks[i].count; k++) {
-			const struct look_process *process = &p->looks[i].processes[k];
+		array_each(const struct look_process, process, p->looks[i].processes, p->looks[i].count) {
 			const struct image *image = image_of(m, process);
 
 			for (size_t n = 0; n < process->thread_count; n++)

@@ -42,11 +42,8 @@ void where_add_lines(const struct report_context *c, const struct lines_filter *
 	if (c->by != BY_NOTHING || c->share || !is_any)
 		return;
 	where_place_read(&place, m, c->symbols, 0);
-	for (size_t i = 0; i < place.count; i++) {
-		const struct where_item *item = &place.items[i];
-
+	list_each(const struct where_item, item, &place)
 		if (!filter || (item->image && filter->is_wanted(filter->more, item->image, item->thread->head.tid)))
 			add_call(m, item, l);
-	}
 	where_place_done(&place);
 }

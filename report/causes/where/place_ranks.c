@@ -43,8 +43,7 @@ static bool waits_for_child(const struct where_item *item)
 /* All processes that a rank starts have its number in their environments. */
 static void ranks_gather(const struct where_place *p, struct where_rank_list *all)
 {
-	for (size_t i = 0; i < p->count; i++) {
-		struct where_item *item = &p->items[i];
+	list_each(struct where_item, item, p) {
 		bool is_main = item->thread->head.tid == item->process->head.pid;
 		struct where_rank *rank;
 

@@ -123,8 +123,7 @@ static void add_process(struct look *l, const struct model *m, const struct imag
 	p->executable = mem_copy_text(image->executable, strlen(image->executable));
 	p->sockets = mem_copy_text("", 0);
 	p->threads = mem_alloc((image->trace->thread_count + 1) * sizeof(*p->threads));
-	for (size_t i = 0; i < image->trace->thread_count; i++) {
-		const struct trace_thread *t = &image->trace->threads[i];
+	array_each(const struct trace_thread, t, image->trace->threads, image->trace->thread_count) {
 		struct look_thread *thread = &p->threads[p->thread_count];
 
 		if ((t->page && t->page->end_ticks) || where_trace_thread(image, t->tid) != t)
@@ -141,8 +140,7 @@ void where_look_from_traces(const struct model *m, const struct look *looks, siz
 			    struct look *ret)
 {
 	*ret = (struct look){.is_complete = true};
-	for (size_t i = 0; i < m->process_count; i++) {
-		const struct process *p = &m->processes[i];
+	array_each(const struct process, p, m->processes, m->process_count) {
 		const struct image *image = &m->images[p->first_image + p->image_count - 1];
 
 		if (image->end != TF_END_NONE || !image->trace || !image->trace->thread_count ||

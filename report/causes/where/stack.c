@@ -280,9 +280,7 @@ const struct where_frame *where_stack_line(const struct where_stack *s)
 {
 	const struct where_frame *named = NULL, *library = NULL;
 
-	for (size_t i = 0; i < s->count; i++) {
-		const struct where_frame *f = &s->frames[i];
-
+	array_each(const struct where_frame, f, s->frames, s->count) {
 		/* The line of queue.get() is wanted, not that of queue.py; of std::mutex::lock(), not the header's. */
 		if (f->is_library) {
 			library = library ? library : f;

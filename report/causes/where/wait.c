@@ -126,8 +126,7 @@ static uint32_t python_owner(const struct look_process *p, const struct look_thr
 {
 	if (lock->flags & TF_WHERE_LOCK_IS_RECURSIVE)
 		return lock->owner;
-	for (size_t i = 0; i < p->lock_count; i++) {
-		const struct tf_where_lock *other = &p->locks[i];
+	array_each(const struct tf_where_lock, other, p->locks, p->lock_count) {
 		const struct look_thread *t = look_thread(p, other->tid);
 
 		if (other->semaphore != lock->semaphore || !(other->flags & TF_WHERE_LOCK_IS_ENTERED) || !t)
@@ -146,8 +145,7 @@ static uint32_t python_owner(const struct look_process *p, const struct look_thr
 static bool describe_python_lock(const struct look_process *p, const struct look_thread *t, uint64_t futex,
 				 struct where_wait *w)
 {
-	for (size_t i = 0; i < p->lock_count; i++) {
-		const struct tf_where_lock *lock = &p->locks[i];
+	array_each(const struct tf_where_lock, lock, p->locks, p->lock_count) {
 		bool is_recursive = lock->flags & TF_WHERE_LOCK_IS_RECURSIVE;
 
 		if (lock->tid != t->head.tid || lock->semaphore != futex)

@@ -486,9 +486,7 @@ static void match_epochs(struct correlation *s)
 {
 	struct epoch all = {0};
 
-	for (size_t i = 0; i < s->epoch_count; i++) {
-		const struct epoch *e = &s->epochs[i];
-
+	array_each(const struct epoch, e, s->epochs, s->epoch_count) {
 		if (all.total && all.total + e->total >= 2 * scan_records_held(s->report)) {
 			match_ids(s, &all);
 			all.total = 0;

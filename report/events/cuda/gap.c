@@ -141,9 +141,7 @@ static void gap_finish_filling(struct filling *f)
 	uint64_t start = launch_start(g), launch = g->end - start, host = start - g->start - f->filled;
 	const struct part *best = NULL;
 
-	for (size_t i = 0; i < f->part_count; i++) {
-		const struct part *p = &f->parts[i];
-
+	array_each(const struct part, p, f->parts, f->part_count) {
 		if (p->cause == GAP_LAUNCH)
 			launch += p->ns;
 		else if (!best || p->ns > best->ns)
@@ -440,9 +438,7 @@ static void find_unrecorded(struct gap_state *s)
 	}
 	if (s->unrecorded_count)
 		qsort(s->unrecorded, s->unrecorded_count, sizeof(*s->unrecorded), by_from);
-	for (size_t i = 0; i < s->unrecorded_count; i++) {
-		const struct gap_span *next = &s->unrecorded[i];
-
+	array_each(const struct gap_span, next, s->unrecorded, s->unrecorded_count) {
 		if (!used || next->from > s->unrecorded[used - 1].to)
 			s->unrecorded[used++] = *next;
 		else if (next->to > s->unrecorded[used - 1].to)

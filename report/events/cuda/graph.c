@@ -124,9 +124,7 @@ static uint32_t source_of(const struct graphs *g, uint32_t exec, uint64_t ticks)
 /* A launch that was captured contains a copy of what the executable graph was instantiated from. */
 static void add_copies(struct graphs *g)
 {
-	for (size_t k = 0; k < g->inner_count; k++) {
-		const struct inner *i = &g->inners[k];
-
+	array_each(const struct inner, i, g->inners, g->inner_count) {
 		if (i->copy)
 			*map_put(&g->original, i->copy, 0, NULL) =
 				i->is_exec ? source_of(g, i->inner, i->ticks) : i->inner;

@@ -81,9 +81,7 @@ static void add_launch(struct estimates *e, const struct correlated *k, uint32_t
 	uint64_t start = UINT64_MAX, end = 0;
 	double d;
 
-	for (size_t i = 0; i < k->record_count; i++) {
-		const struct device_record *r = &k->records[i];
-
+	array_each(const struct device_record, r, k->records, k->record_count) {
 		start = r->start_ns < start ? r->start_ns : start;
 		end = r->start_ns + r->duration_ns > end ? r->start_ns + r->duration_ns : end;
 		node_of(g, r->operation)->now += (double)r->duration_ns;

@@ -168,9 +168,7 @@ static void memory_reset_device(struct memory_replay *r, uint32_t device)
 	struct map old = r->addresses;
 
 	r->addresses = (struct map){0};
-	for (size_t i = 0; i < old.size; i++) {
-		const struct map_slot *slot = &old.slots[i];
-
+	array_each(const struct map_slot, slot, old.slots, old.size) {
 		if (!slot->used)
 			continue;
 		if (r->m->sites[r->blocks[slot->value - 1].site].device == device)
@@ -289,9 +287,7 @@ static void take_peaks(struct memory_replay *r, const struct memory_use *peaks, 
 	for (size_t i = 0; i < count; i++) {
 		if (peaks[i].kind || !peaks[i].peak || peaks[i].peak_event != r->event)
 			continue;
-		for (size_t k = 0; k < r->m->site_count; k++) {
-			struct memory_site *s = &r->m->sites[k];
-
+		array_each(struct memory_site, s, r->m->sites, r->m->site_count) {
 			if (s->device == peaks[i].device) {
 				s->peak_in_use = s->in_use;
 				s->peak_blocks = s->blocks;
@@ -312,8 +308,7 @@ static void memory_pass_change(struct memory_replay *r, const struct memory_use 
 		take_peaks(r, peaks, count);
 	}
 	merge_free(merge);
-	for (size_t i = 0; i < r->block_count; i++) {
-		const struct device_block *b = &r->blocks[i];
+	array_each(const struct device_block, b, r->blocks, r->block_count) {
 		struct memory_site *s = &r->m->sites[b->site];
 
 		if (b->is_live && (!s->first_ns || b->ns < s->first_ns))

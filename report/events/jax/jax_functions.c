@@ -140,9 +140,7 @@ void jax_functions_make(const struct report_context *c, struct jax_functions *re
 			attribute_image(c, image, &g, add_correlated);
 		jax_ranges_done(&g.ranges);
 	}
-	for (size_t i = 0; i < ret->count; i++) {
-		struct jax_function *f = &ret->items[i];
-
+	list_each(struct jax_function, f, ret) {
 		f->change = f->compilations > 1 ? f->change : NULL;
 		f->runs = f->calls ? f->calls : f->modules;
 		f->run_ns = f->calls ? f->call_ns : f->module_ns;

@@ -267,8 +267,7 @@ static void name_origin(struct jax_modules *m, uint64_t module, const char *name
 
 static void name_origins(struct hlo_reader *r)
 {
-	for (size_t i = 0; i < r->instructions.count; i++) {
-		struct hlo_part *p = &r->instructions.items[i];
+	list_each(struct hlo_part, p, &r->instructions) {
 		bool is_other = false;
 
 		if (r->computations.items[p->computation].is_fused)

@@ -192,9 +192,7 @@ static void walk_thread(struct range_walk *w, const struct trace *t, const struc
 
 static void end_starts(struct range_walk *w, uint64_t last, struct nvtx_counts *counts)
 {
-	for (size_t i = 0; i < w->by_id.size; i++) {
-		const struct map_slot *slot = &w->by_id.slots[i];
-
+	array_each(const struct map_slot, slot, w->by_id.slots, w->by_id.size) {
 		if (!slot->used)
 			continue;
 		counts->unmatched_starts++;

@@ -103,8 +103,7 @@ static void read_stacks(struct callers *k, struct symbols *symbols)
 	struct attribution attribution = {.symbols = symbols};
 	SCOPED(buffer) caller = {0};
 
-	for (size_t i = 0; i < k->time_count; i++) {
-		const struct stack_time *t = &k->times[i];
+	array_each(const struct stack_time, t, k->times, k->time_count) {
 		const struct code_line *line = attribution_line(&attribution, t->image, t->stack);
 
 		for (size_t q = 0; q < k->count && line; q++) {
@@ -123,9 +122,7 @@ static void conclude(const struct callers *k, size_t query)
 	const struct caller_time *most = NULL;
 	uint64_t total = 0;
 
-	for (size_t i = 0; i < k->item_count; i++) {
-		const struct caller_time *t = &k->items[i];
-
+	array_each(const struct caller_time, t, k->items, k->item_count) {
 		if (t->query != query)
 			continue;
 		total += t->ns;

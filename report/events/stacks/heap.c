@@ -188,9 +188,7 @@ static void take_steps(struct heap_replay *r, uint64_t ns)
 	for (; h->steps && r->step <= h->steps && ns > h->step_ns[r->step]; r->step++) {
 		for (size_t i = 0; i < h->stack_count; i++)
 			begin_or_end(&h->stacks[i].values, r->step);
-		for (size_t i = 0; i < h->line_count; i++) {
-			struct heap_line *l = &h->lines[i];
-
+		array_each(struct heap_line, l, h->lines, h->line_count) {
 			begin_or_end(&l->values, r->step);
 			l->values.grown += r->step > 1 && l->values.in_use > l->at_step;
 			l->at_step = l->values.in_use;

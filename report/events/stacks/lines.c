@@ -427,8 +427,7 @@ static void lines_visit_correlated(void *context, const struct correlated *k)
 /* Once the whole image was read. Work whose forward pass is not known remains at the line that launched it. */
 static void lines_take_deferred(struct lines_pass *w)
 {
-	for (size_t i = 0; i < w->deferred_count; i++) {
-		const struct deferred_call *d = &w->deferred[i];
+	array_each(const struct deferred_call, d, w->deferred, w->deferred_count) {
 		const struct backward_cause *cause = backward_cause(w->backward, d->seq);
 
 		w->scan.thread = cause ? cause->thread : d->thread;

@@ -78,8 +78,7 @@ static size_t lines_rank_stacks(struct lines_pass *w, struct ranked *ret, uint64
 	SCOPED(aggregate) places = {0};
 	size_t count = 0;
 
-	for (size_t i = 0; i < w->site_count; i++) {
-		struct site *site = &w->sites[i];
+	array_each(struct site, site, w->sites, w->site_count) {
 		SCOPED(buffer) key = {0};
 		uint32_t row;
 

@@ -65,9 +65,7 @@ static const struct image *process_samples(const struct model *m, size_t machine
 	const struct clock_map *clock = &m->machines[machine].clock;
 	const struct image *first = NULL;
 
-	for (size_t i = 0; i < m->image_count; i++) {
-		const struct image *image = &m->images[i];
-
+	array_each(const struct image, image, m->images, m->image_count) {
 		if (image->machine != machine || image->pid != pid)
 			continue;
 		first = first ? first : image;
@@ -115,9 +113,7 @@ void unsampled_find(const struct model *m, struct unsampled *ret)
 	*ret = (struct unsampled){0};
 	for (size_t i = 0; i < m->note_count; i++)
 		unsampled_add(m, m->notes[i].machine, m->notes[i].pid, m->notes[i].text, ret, &seen);
-	for (size_t i = 0; i < m->image_count; i++) {
-		const struct image *image = &m->images[i];
-
+	array_each(const struct image, image, m->images, m->image_count) {
 		for (size_t k = 0; image->trace && k < image->trace->blob_count; k++) {
 			if (image->trace->blobs[k].type != TF_BLOB_NOTE)
 				continue;

@@ -81,8 +81,7 @@ static bool is_running(const struct model *m, const struct process *p, const str
 
 static void local_find(struct top *t, const struct live_run *run)
 {
-	for (size_t i = 0; i < run->process_count; i++) {
-		const struct live_process *p = &run->processes[i];
+	array_each(const struct live_process, p, run->processes, run->process_count) {
 		struct top_process *found = process_find(t, p->pid, p->start, run->host);
 
 		found->run = run->id;
@@ -97,8 +96,7 @@ static void remote_find(struct top *t)
 {
 	const struct model *m = &t->model;
 
-	for (size_t i = 0; i < m->process_count; i++) {
-		const struct process *p = &m->processes[i];
+	array_each(const struct process, p, m->processes, m->process_count) {
 		const struct image *last = &m->images[p->first_image + p->image_count - 1];
 		struct top_process *found;
 
@@ -244,9 +242,7 @@ static int process_order(const void *a, const void *b)
 
 static void processes_read(struct top *t)
 {
-	for (size_t i = 0; i < t->count; i++) {
-		struct top_process *p = &t->processes[i];
-
+	array_each(struct top_process, p, t->processes, t->count) {
 		if (p->is_here) {
 			top_reading_done(&p->before);
 			p->before = p->now;
@@ -298,8 +294,7 @@ static void places_read(struct top *t)
 		t->files = where_files_new();
 	request = top_look(&t->model, t->processes, t->count, WHERE_WITHOUT_FILES, &t->problems);
 	where_place_read_now(&t->place, &t->model, t->symbols, request, t->files);
-	for (size_t i = 0; i < t->count; i++) {
-		struct top_process *p = &t->processes[i];
+	array_each(struct top_process, p, t->processes, t->count) {
 		struct where_item *busiest = item_of(t, p, p->busiest), *first = item_of(t, p, p->pid);
 
 		if (busiest && has_line(t, busiest))

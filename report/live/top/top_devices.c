@@ -36,8 +36,7 @@ void top_devices_read(struct top *l)
 {
 	if (!l->devices)
 		gpus_open(l);
-	for (size_t i = 0; i < l->device_count; i++) {
-		struct top_device *d = &l->devices[i];
+	array_each(struct top_device, d, l->devices, l->device_count) {
 		struct energy_process used[PROCESSES];
 		size_t count = energy_nvml_processes(d->meter, used, PROCESSES, &d->memory_bytes);
 

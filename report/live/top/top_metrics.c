@@ -163,9 +163,7 @@ void top_metrics(const struct top *l, struct buffer *ret)
 	for (size_t i = 0; i < sizeof(of_processes) / sizeof(*of_processes); i++) {
 		bool has_head = false;
 
-		for (size_t k = 0; k < l->count; k++) {
-			const struct top_process *p = &l->processes[k];
-
+		array_each(const struct top_process, p, l->processes, l->count) {
 			if (!of_processes[i].value(p, &value))
 				continue;
 			head_add(ret, &has_head, of_processes[i].name, of_processes[i].type, of_processes[i].help);

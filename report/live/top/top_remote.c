@@ -25,9 +25,7 @@ void top_remote_read(const struct model *m, struct top_process *p)
 	const struct tf_usage_sample *last = NULL, *previous = NULL;
 	uint64_t last_ns = 0, previous_ns = 0;
 
-	for (size_t i = 0; i < m->usage_count; i++) {
-		const struct usage_samples *u = &m->usages[i];
-
+	array_each(const struct usage_samples, u, m->usages, m->usage_count) {
 		for (size_t k = 0; u->run == p->run && k < u->count; k++) {
 			const struct tf_usage_sample *s = &u->items[k];
 

@@ -25,8 +25,7 @@ static void processes_fill(struct top *l, struct table *t)
 {
 	table_has(t, COL_PID, COL_RANK, COL_HOST, COL_COMMAND, COL_CPU_PERCENT, COL_WAIT_PERCENT, COL_GPU_PERCENT,
 		  COL_RSS_BYTES, COL_DEVICE_MEMORY_BYTES, COL_READ_BYTES_PER_S, COL_WRITTEN_BYTES_PER_S, COL_LINE);
-	for (size_t i = 0; i < l->count; i++) {
-		const struct top_process *p = &l->processes[i];
+	array_each(const struct top_process, p, l->processes, l->count) {
 		SCOPED(buffer) line = {0};
 
 		top_line_text(p, &line);
@@ -60,8 +59,7 @@ static const struct top_process *owner_of(const struct top *l, const struct wher
 static void calls_fill(struct top *l, struct table *t)
 {
 	table_has(t, COL_PID, COL_RANK, COL_HOST, COL_TID, COL_THREAD, COL_NAME, COL_AGE_NS, COL_WAITS_FOR);
-	for (size_t i = 0; i < l->place.count; i++) {
-		struct where_item *item = &l->place.items[i];
+	list_each(struct where_item, item, &l->place) {
 		const struct top_process *p = owner_of(l, item);
 		const char *name;
 
@@ -89,8 +87,7 @@ static struct report_context last_seconds(struct top *l)
 {
 	struct time_interval last = {l->at_ns - TOP_LAST_NS, UINT64_MAX};
 
-	for (size_t i = 0; i < l->model.image_count; i++) {
-		const struct image *image = &l->model.images[i];
+	array_each(const struct image, image, l->model.images, l->model.image_count) {
 		const struct clock_map *clock = &l->model.machines[image->machine].clock;
 		uint64_t since = clock_map_tick_at(clock, last.from_ns);
 
@@ -183,8 +180,7 @@ static void steps_fill(struct top *l, struct table *t)
 		return;
 	context = last_seconds(l);
 	steps_find(&context, &list);
-	for (size_t i = 0; i < list.count; i++) {
-		const struct step_series *s = &list.items[i];
+	list_each(const struct step_series, s, &list) {
 		uint64_t sum = 0, since = s->items[0].start_ns;
 		double seconds = l->at_ns > since ? (double)(l->at_ns - since) / 1e9 : 0;
 

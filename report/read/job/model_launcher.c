@@ -84,9 +84,7 @@ static void processes_seen(struct model *m, const struct usage_samples *u)
 	SCOPED(map) states = {0};
 	uint64_t round = 0, last_ns;
 
-	for (size_t i = 0; i < u->count; i++) {
-		const struct tf_usage_sample *s = &u->items[i];
-
+	list_each(const struct tf_usage_sample, s, u) {
 		if (s->kind == TF_USAGE_ROUND)
 			round = s->ticks;
 		if (s->kind == TF_USAGE_PROCESS)
@@ -95,8 +93,7 @@ static void processes_seen(struct model *m, const struct usage_samples *u)
 			*map_put(&states, s->pid, s->process_start, NULL) = ENDED;
 	}
 	last_ns = round ? clock_map_ns(&m->machines[u->machine].clock, round) : 0;
-	for (size_t i = 0; i < m->process_count; i++) {
-		struct process *p = &m->processes[i];
+	array_each(struct process, p, m->processes, m->process_count) {
 		const struct image *image = &m->images[p->first_image + p->image_count - 1];
 		const uint64_t *state = p->run == u->run && !p->end_is_known
 						? map_find(&states, p->pid, image->process_start)

@@ -35,9 +35,7 @@ static void build_clock_maps(struct model *m)
 	for (size_t i = 0; i < m->machine_count; i++)
 		m->machines[i].own_pairs = m->machines[i].clock.count;
 	share_pairs(m);
-	for (size_t i = 0; i < m->machine_count; i++) {
-		struct machine *machine = &m->machines[i];
-
+	array_each(struct machine, machine, m->machines, m->machine_count) {
 		for (size_t k = 0; !machine->clock.count && k < machine->rough_count; k++)
 			clock_map_add(&machine->clock, &machine->rough[k]);
 		clock_map_build(&machine->clock);
@@ -60,8 +58,7 @@ uint64_t image_last_ticks(const struct image *image)
 	for (int i = 0; i < 2; i++)
 		if (t->header.last[i].ticks > last)
 			last = t->header.last[i].ticks;
-	for (size_t i = 0; i < t->thread_count; i++) {
-		const struct trace_thread *thread = &t->threads[i];
+	array_each(const struct trace_thread, thread, t->threads, t->thread_count) {
 		uint32_t function;
 		uint64_t start;
 
@@ -284,9 +281,7 @@ static void tell_ranks_apart(struct model *m)
 
 	texts_done(&m->ranks);
 	for (int is_second = 0; is_second < 2; is_second++) {
-		for (size_t i = 0; i < m->process_count; i++) {
-			struct process *p = &m->processes[i];
-
+		array_each(struct process, p, m->processes, m->process_count) {
 			if (!*p->rank)
 				continue;
 			step_name(model_run(m, &m->images[p->first_image]), &name);
@@ -349,8 +344,7 @@ static void apply_wait_statuses(struct model *m)
 		next[i] = is_new ? SIZE_MAX : *first;
 		*first = i;
 	}
-	for (size_t i = 0; i < m->wait_status_count; i++) {
-		const struct wait_status *t = &m->wait_statuses[i];
+	array_each(const struct wait_status, t, m->wait_statuses, m->wait_status_count) {
 		struct process *p;
 
 		if (!WIFEXITED(t->status) && !WIFSIGNALED(t->status))
@@ -544,11 +538,8 @@ static void drop_observed_twice(struct model *m)
 	for (size_t i = 0; i < m->image_count; i++)
 		if (m->images[i].via != TF_VIA_OBSERVED && has_samples(&m->images[i]))
 			sampled[count++] = &m->images[i];
-	for (size_t i = 0; i < m->image_count; i++) {
-		struct image *image = &m->images[i];
-
+	array_each(struct image, image, m->images, m->image_count)
 		image->is_dropped = image->via == TF_VIA_OBSERVED && has_own_samples(sampled, count, image);
-	}
 	for (size_t i = 0; i < m->image_count; i++) {
 		if (m->images[i].is_dropped)
 			image_done(&m->images[i]);

@@ -8,12 +8,9 @@ static uint64_t kept_since(const struct model *m, uint64_t run)
 {
 	uint64_t since = 0;
 
-	for (size_t i = 0; i < m->image_count; i++) {
-		const struct image *image = &m->images[i];
-
+	array_each(const struct image, image, m->images, m->image_count)
 		if (image->trace && image->run == run && image->trace->header.ring_ticks > since)
 			since = image->trace->header.ring_ticks;
-	}
 	return since;
 }
 
@@ -27,9 +24,7 @@ static void keep_since(struct ranges *r, uint64_t since)
 		r->items = mem_alloc(sizeof(*r->items));
 		r->is_cancelled = mem_alloc(sizeof(*r->is_cancelled));
 	}
-	for (size_t i = 0; i < r->count; i++) {
-		struct tf_range *range = &r->items[i];
-
+	list_each(struct tf_range, range, r) {
 		range->begin_ticks = range->begin_ticks > since ? range->begin_ticks : since;
 		if (range->end_ticks && range->end_ticks < since)
 			range->end_ticks = since;

@@ -59,8 +59,7 @@ static void set_owners(struct files *l, size_t processes)
 
 	for (size_t i = 0; i < l->count; i++)
 		all += file_is_trace(&l->items[i]) ? l->items[i].size + TF_PAGE : 0;
-	for (size_t i = 0; i < l->count; i++) {
-		struct file *f = &l->items[i];
+	list_each(struct file, f, l) {
 		uint64_t size = file_is_trace(f) ? f->size + TF_PAGE : 0;
 
 		f->owner = all ? (size_t)((unsigned __int128)(before + size / 2) * processes / all) : 0;

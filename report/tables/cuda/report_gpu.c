@@ -89,8 +89,7 @@ static void ranged_visit(void *context, const struct correlated *k)
 	if (r->node != SIZE_MAX)
 		nvtx_tree_sum_name(&r->tree, r->node, &name);
 	g->range = name.size ? name.data : NULL;
-	for (size_t i = 0; i < k->record_count; i++) {
-		const struct device_record *record = &k->records[i];
+	array_each(const struct device_record, record, k->records, k->record_count) {
 		uint64_t start = s->context->by == BY_RANGE ? clock_map_ticks(s->clock, record->start_ns) : 0;
 
 		buffer_clear(&fields);

@@ -116,9 +116,7 @@ int report_um_sum(const struct report_context *c, struct table *table, struct er
 	table_has(table, COL_VIRTUAL_ADDRESS, COL_HTOD_MIGRATION_SIZE_MB, COL_DTOH_MIGRATION_SIZE_MB,
 		  COL_CPU_PAGE_FAULTS, COL_GPU_PAGE_FAULTS, COL_MIGRATION_THROUGHPUT_MB_PER_S);
 	managed_collect(c, &p);
-	for (size_t i = 0; i < p.count; i++) {
-		const struct page *page = &p.items[i];
-
+	list_each(const struct page, page, &p) {
 		address_cell(table, page->address);
 		table_number(table, page->to_device);
 		table_number(table, page->to_host);

@@ -72,9 +72,7 @@ int report_jax_live_trace(const struct report_context *c, struct table *table, s
 
 	table_has(table, COL_TIME_NS, COL_PID, COL_HOST, COL_RANK, COL_BUFFERS, COL_LIVE_MB);
 	jax_live_make(c->model, NULL, &live);
-	for (size_t i = 0; i < live.look_count; i++) {
-		const struct jax_look *l = &live.looks[i];
-
+	array_each(const struct jax_look, l, live.looks, live.look_count) {
 		table_number(table, model_since_origin(c->model, l->ns));
 		table_number(table, l->image->pid);
 		table_text(table, c->model->machines[l->image->machine].host);
@@ -95,9 +93,7 @@ int report_jax_exec_sum(const struct report_context *c, struct table *table, str
 	table_has(table, COL_TOTAL_MB, COL_ARGUMENTS_MB, COL_OUTPUTS_MB, COL_ALIASED_MB, COL_TEMPORARY_MB, COL_CODE_MB,
 		  COL_DEVICES, COL_EXECUTABLES, COL_HLO_MODULE);
 	jax_executables_make(c->model, &list);
-	for (size_t i = 0; i < list.count; i++) {
-		const struct jax_executable *e = &list.items[i];
-
+	list_each(const struct jax_executable, e, &list) {
 		table_number(table, jax_executable_bytes(e));
 		table_number(table, e->sizes.arguments);
 		table_number(table, e->sizes.outputs);

@@ -65,9 +65,7 @@ static void usage_rows(const struct memory_view *v)
 
 	if (m->use_count)
 		qsort(m->uses, m->use_count, sizeof(*m->uses), compare_uses);
-	for (size_t i = 0; i < m->use_count; i++) {
-		const struct memory_use *u = &m->uses[i];
-
+	array_each(const struct memory_use, u, m->uses, m->use_count) {
 		process_cells(v, u->device);
 		table_text(v->table, u->kind ? memory_kind(u->kind) : "All");
 		table_number(v->table, u->allocations);
@@ -191,9 +189,7 @@ static void owner_rows(const struct memory_view *v, const struct memory_failure 
 
 static void failure_rows(const struct memory_view *v)
 {
-	for (size_t i = 0; i < v->memory->failure_count; i++) {
-		const struct memory_failure *f = &v->memory->failures[i];
-
+	array_each(const struct memory_failure, f, v->memory->failures, v->memory->failure_count) {
 		table_number(v->table, model_since_origin(v->context->model, f->ns));
 		process_cells(v, f->device);
 		table_text(v->table, "asked");

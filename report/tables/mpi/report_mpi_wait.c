@@ -23,9 +23,7 @@ int report_mpi_wait_sum(const struct report_context *c, struct table *table, str
 	aggregate_sort(&sum);
 	for (size_t i = 0; i < sum.count; i++)
 		all += (double)sum.rows[i].total;
-	for (size_t i = 0; i < sum.count; i++) {
-		const struct aggregate_row *r = &sum.rows[i];
-
+	array_each(const struct aggregate_row, r, sum.rows, sum.count) {
 		if (first)
 			by_cell(c, table, aggregate_field(r, 0));
 		table_real(table, 100 * (double)r->total / all);
@@ -93,9 +91,7 @@ int report_mpi_matrix(const struct report_context *c, struct table *table, struc
 	scan_events(&(struct scan){.context = &whole, .aggregate = &sum, .args = 1u << TF_ARG_OPERATION}, matrix_visit);
 	table_has(table, COL_FROM_RANK, COL_TO_RANK, COL_COMMUNICATOR, COL_MESSAGES, COL_BYTES, COL_AVG_SIZE_BYTES);
 	aggregate_sort(&sum);
-	for (size_t i = 0; i < sum.count; i++) {
-		const struct aggregate_row *r = &sum.rows[i];
-
+	array_each(const struct aggregate_row, r, sum.rows, sum.count) {
 		for (size_t field = 0; field < 3; field++)
 			table_text(table, aggregate_field(r, field));
 		table_number(table, r->count);

@@ -27,9 +27,7 @@ int report_rank_cause_sum(const struct report_context *c, struct table *table, s
 		  COL_LATE_NAME, COL_LATE_LINE, COL_EXPLAINED_PERCENT, COL_PARTS);
 	for (size_t i = 0; i < all.count; i++)
 		sum += (double)all.items[i].wait_ns;
-	for (size_t i = 0; i < all.count; i++) {
-		const struct rank_cause *r = &all.items[i];
-
+	list_each(const struct rank_cause, r, &all) {
 		table_real(table, 100 * (double)r->wait_ns / sum);
 		table_number(table, r->wait_ns);
 		table_number(table, r->count);

@@ -237,8 +237,7 @@ static void add_capture_facts(struct nsys_writer *w, uint64_t duration_ns)
 
 	snprintf(duration, sizeof(duration), "%" PRIu64, duration_ns / 1000000);
 	nsys_row(w, NSYS_META_CAPTURE, (int64_t[]){nsys_text("RUN_DURATION_MS"), nsys_text(duration)}, 2);
-	for (size_t i = 0; i < w->model->run_count; i++) {
-		const struct run_record *r = &w->model->runs[i];
+	array_each(const struct run_record, r, w->model->runs, w->model->run_count) {
 		bool by_nodes = strstr(r->options ? r->options : "", "cuda-graph-trace=node");
 		const char *const facts[][2] = {
 			{"CUDA_GRAPH_TRACE_OPTIONS:MODE", by_nodes ? "node" : "graph"},
@@ -271,8 +270,7 @@ static void add_times(struct nsys_writer *w)
 
 static void add_processes(struct nsys_writer *w)
 {
-	for (size_t i = 0; i < w->model->process_count; i++) {
-		const struct process *p = &w->model->processes[i];
+	array_each(const struct process, p, w->model->processes, w->model->process_count) {
 		const struct image *last = &w->model->images[p->first_image + p->image_count - 1];
 
 		nsys_row(w, NSYS_PROCESSES,
@@ -355,9 +353,7 @@ static void add_diagnostic(void *data, const struct ledger_entry *e)
 
 static void add_thread_names(struct nsys_writer *w)
 {
-	for (size_t i = 0; i < w->thread_names.size; i++) {
-		const struct map_slot *slot = &w->thread_names.slots[i];
-
+	array_each(const struct map_slot, slot, w->thread_names.slots, w->thread_names.size) {
 		if (slot->used)
 			nsys_row(w, NSYS_THREADS,
 				 (int64_t[]){(int64_t)slot->value, THREAD_NAME_PRIORITY, (int64_t)slot->a}, 3);

@@ -181,8 +181,7 @@ void nsys_nvtx_names(struct nsys_writer *w)
 {
 	const struct trace *t = w->image->trace;
 
-	for (size_t i = 0; i < t->blob_count; i++) {
-		const struct blob *b = &t->blobs[i];
+	array_each(const struct blob, b, t->blobs, t->blob_count) {
 		SCOPED(buffer) text = {0};
 
 		if (b->type != TF_BLOB_DOMAIN || trace_definition(t, b->type, b->id) != b)
@@ -190,9 +189,7 @@ void nsys_nvtx_names(struct nsys_writer *w)
 		trace_text(t, b, &text);
 		name_row(w, TYPE_DOMAIN, b->id, 0, buffer_string(&text));
 	}
-	for (size_t i = 0; i < w->timeline.nvtx.count; i++) {
-		const struct nvtx_definition *n = &w->timeline.nvtx.items[i];
-
+	list_each(const struct nvtx_definition, n, &w->timeline.nvtx) {
 		if (n->head.kind == TF_NVTX_CATEGORY)
 			name_row(w, TYPE_CATEGORY, n->head.domain, (int64_t)n->head.id, n->name);
 		else if (n->head.kind == TF_NVTX_RESOURCE &&

@@ -47,8 +47,7 @@ static void nvtx_names_add_image(const struct image *image, struct table *table)
 	struct nvtx_definitions d;
 
 	nvtx_definitions_make(&d, image->trace);
-	for (size_t i = 0; i < d.count; i++) {
-		const struct nvtx_definition *n = &d.items[i];
+	list_each(const struct nvtx_definition, n, &d) {
 		const struct blob *domain =
 			n->head.domain ? trace_definition(image->trace, TF_BLOB_DOMAIN, n->head.domain) : NULL;
 		SCOPED(buffer) name = {0};

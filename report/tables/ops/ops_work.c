@@ -223,9 +223,7 @@ static void number_kernels(struct ops *o)
 	struct operator_marker m;
 	SCOPED(buffer) text = {0};
 
-	for (size_t i = 0; i < o->count; i++) {
-		struct op *op = &o->items[i];
-
+	list_each(struct op, op, o) {
 		if (op->seq != OPS_NO_SEQ)
 			op->sub = (*map_put(&of_seq, op->seq, op->is_backward, NULL))++;
 		if (op->marker == NVTX_NO_PARENT || op->is_backward || !ops_parse_marker(o, op->marker, &text, &m) ||
@@ -243,9 +241,7 @@ static void find_called(const struct ops *o, struct map *ret)
 {
 	struct operator_work work;
 
-	for (size_t i = 0; i < o->count; i++) {
-		const struct op *op = &o->items[i];
-
+	list_each(const struct op, op, o) {
 		if (!op->call || !o->call_work(o->source, op->call, &work))
 			continue;
 		if (op->operator != NVTX_NO_PARENT)

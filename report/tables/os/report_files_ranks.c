@@ -135,8 +135,7 @@ static void visit_rank(struct file_calls *f, const struct file_call *call)
 
 static void files_spread(struct file_ranks *r)
 {
-	for (size_t i = 0; i < r->share_count; i++) {
-		const struct file_share *s = &r->shares[i];
+	array_each(const struct file_share, s, r->shares, r->share_count) {
 		struct ranked_file *f = &r->files[s->file];
 		bool is_first = !f->sharers++;
 

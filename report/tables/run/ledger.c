@@ -172,8 +172,7 @@ static void add_device_gaps(const struct ledger *l, const struct image *image)
 	SCOPED_MEMORY struct device_gap *gaps = NULL;
 	size_t count = device_gaps(image, &gaps);
 
-	for (size_t i = 0; i < count; i++) {
-		const struct device_gap *g = &gaps[i];
+	array_each(const struct device_gap, g, gaps, count) {
 		char detail[640];
 
 		snprintf(detail, sizeof(detail), "ns without device times: another tool used CUPTI, %s%s",

@@ -182,8 +182,7 @@ void ledger_compare_cpu(const struct usages *usages, struct ledger_cpu *ret)
 	const struct model *m = usages_model(usages);
 
 	*ret = (struct ledger_cpu){0};
-	for (size_t i = 0; i < m->process_count; i++) {
-		const struct process *p = &m->processes[i];
+	array_each(const struct process, p, m->processes, m->process_count) {
 		uint64_t used_ns = 0, us = 0, samples = 0, stepped_us = 0;
 
 		for (size_t k = p->first_image; k < p->first_image + p->image_count; k++) {

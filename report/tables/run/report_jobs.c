@@ -31,8 +31,7 @@ static void count_processes(const struct model *m, struct aggregate *jobs)
 {
 	SCOPED(map) ranks = {0};
 
-	for (size_t i = 0; i < m->process_count; i++) {
-		const struct process *p = &m->processes[i];
+	array_each(const struct process, p, m->processes, m->process_count) {
 		struct aggregate_row *row = row_of(m, model_run(m, &m->images[p->first_image]), jobs);
 		bool is_new = false;
 

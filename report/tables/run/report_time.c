@@ -161,9 +161,7 @@ int report_time_sum(const struct report_context *c, struct table *table, struct 
 		if (i + 1 == p.count || p.threads[i + 1].process != p.threads[i].process)
 			time_add_unrecorded(&rows, c, &p, p.threads[i].process);
 	}
-	for (size_t i = 0; i < rows.count; i++) {
-		const struct time_row *row = &rows.items[i];
-
+	list_each(const struct time_row, row, &rows) {
 		if (startup[row->first->process] && c->by != BY_RANK && c->by != BY_HOST)
 			table_aside(table, STARTUP_WORDS);
 		time_add_labels(c, row, table);

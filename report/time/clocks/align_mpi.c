@@ -87,8 +87,7 @@ static bool find_thread(const struct model *m, struct mpi_rank_calls *r)
 {
 	const struct trace *t = r->image->trace;
 
-	for (size_t i = 0; i < t->thread_count; i++) {
-		const struct trace_thread *thread = &t->threads[i];
+	array_each(const struct trace_thread, thread, t->threads, t->thread_count) {
 		uint64_t count = 0;
 		struct cursor cursor;
 		struct event e;

@@ -283,9 +283,7 @@ void *align_nccl_join(struct align *a, const struct model *m)
 			continue;
 		read_image(a, m, &m->images[i], false, &r);
 		error_ns = r.member_count ? device_source(m->images[i].trace).error_ns : 0;
-		for (size_t k = 0; k < r.member_count; k++) {
-			const struct member *member = &r.members[k];
-
+		array_each(const struct member, member, r.members, r.member_count) {
 			if (!member->collectives)
 				continue;
 			joined[i] = true;

@@ -193,9 +193,7 @@ const struct run_step *steps_slow(const struct step_list *l, const struct slow_s
 	const struct run_step *found = NULL;
 	double most = 0;
 
-	for (size_t i = 0; i < l->count; i++) {
-		const struct step_series *s = &l->items[i];
-
+	list_each(const struct step_series, s, l) {
 		for (size_t k = 0; k < s->count; k++) {
 			double times = (double)length_of(&s->items[k]) / (double)(s->items[k].usual_ns ?: 1);
 

@@ -151,9 +151,7 @@ bool steps_of_ranges(const struct report_context *c, const struct image *image, 
 	double lifetime_ns = steps_lifetime_ns(c, image);
 
 	nvtx_ranges(image, NULL, &all, add_range);
-	for (size_t i = 0; i < all.count; i++) {
-		struct range_group *g = &all.items[i];
-
+	list_each(struct range_group, g, &all) {
 		if (is_loop(g, lifetime_ns) && (!best || g->role > best->role ||
 						(g->role == best->role && g->total_ns > best->total_ns)))
 			best = g;

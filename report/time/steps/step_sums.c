@@ -118,9 +118,7 @@ static bool sum_of_rows(const struct report_context *c, const struct image *imag
 	double lifetime_ns = steps_lifetime_ns(c, image);
 
 	scan_image(&s, add_sum);
-	for (size_t i = 0; i < all.count; i++) {
-		const struct summed_group *g = &all.items[i];
-
+	list_each(const struct summed_group, g, &all) {
 		if (is_loop(g, lifetime_ns) && (!best || g->role > best->role ||
 						(g->role == best->role && g->sum.total_ns > best->sum.total_ns)))
 			best = g;
@@ -160,8 +158,7 @@ void steps_sum(const struct report_context *c, struct step_sums *ret)
 
 	*ret = (struct step_sums){0};
 	steps_find(c, &list);
-	for (size_t i = 0; i < c->model->image_count; i++) {
-		const struct image *image = &c->model->images[i];
+	array_each(const struct image, image, c->model->images, c->model->image_count) {
 		struct step_sum sum = {0};
 
 		if (next < list.count && list.items[next].image == image)

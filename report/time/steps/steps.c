@@ -78,8 +78,7 @@ static const struct step_series *steps_of_image(const struct report_context *c, 
 void steps_find(const struct report_context *c, struct step_list *ret)
 {
 	*ret = (struct step_list){0};
-	for (size_t i = 0; i < c->model->image_count; i++) {
-		const struct image *image = &c->model->images[i];
+	array_each(const struct image, image, c->model->images, c->model->image_count) {
 		const struct step_series *series = image->trace ? steps_of_image(c, image) : NULL;
 
 		if (!series || !series->count)

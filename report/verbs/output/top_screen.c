@@ -188,9 +188,7 @@ static void rows_choose(const struct top *t)
 			screen.order[kept++] = screen.order[i];
 	screen.count = kept;
 	screen.has_ranks = screen.has_gpus = false;
-	for (size_t i = 0; i < t->count; i++) {
-		const struct top_process *p = &t->processes[i];
-
+	array_each(const struct top_process, p, t->processes, t->count) {
 		screen.has_ranks |= *p->rank;
 		screen.has_gpus |= p->gpu_percent >= 0 || p->device_bytes != TOP_UNKNOWN;
 	}
