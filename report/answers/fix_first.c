@@ -311,13 +311,8 @@ static void propose_finding(struct choice *k, const struct finding *f)
 /* ---- the whole ---- */
 
 /* By what is saved. */
-static int compare_causes(const void *left, const void *right)
-{
-	const struct fix_first_cause *a = left, *b = right;
-
-	return order_of(a->is_last, b->is_last) ?: order_of(b->worth_ns, a->worth_ns) ?:
-	       strcmp(a->text.data, b->text.data);
-}
+COMPARATOR(compare_causes, struct fix_first_cause,
+	   order_of(a->is_last, b->is_last) ?: order_of(b->worth_ns, a->worth_ns) ?: strcmp(a->text.data, b->text.data))
 
 /* What costs no time comes before what the run is bound by. */
 static void lift_not_time(struct fix_first *f)

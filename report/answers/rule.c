@@ -220,12 +220,7 @@ struct steady rule_steady(struct rules *r, const struct image *image)
 
 /* ---- spans of time ---- */
 
-static int compare_spans(const void *left, const void *right)
-{
-	const struct rule_span *a = left, *b = right;
-
-	return order_of(a->start, b->start) ?: order_of(a->end, b->end);
-}
+COMPARATOR(compare_spans, struct rule_span, order_of(a->start, b->start) ?: order_of(a->end, b->end))
 
 uint64_t rule_union(struct rule_span *spans, size_t count)
 {

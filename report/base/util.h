@@ -109,6 +109,15 @@ static inline int order_of(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
+/* A comparator; `order` is an expression of a and b: COMPARATOR(by_pid, struct process, order_of(a->pid, b->pid)) */
+#define COMPARATOR(name, type, order)                        \
+	static int name(const void *left, const void *right) \
+	{                                                    \
+		const type *a = left, *b = right;            \
+                                                             \
+		return order;                                \
+	}
+
 /* Like qsort, for items that are already sorted in most cases. */
 void sort_unless_sorted(void *items, size_t count, size_t size, int (*compare)(const void *, const void *));
 

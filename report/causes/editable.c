@@ -211,12 +211,7 @@ static uint32_t shares_of(const struct editables *e, size_t pool)
 	return e->pools[pool].samples < POOL_SAMPLES ? e->pools[pool].rest : (uint32_t)pool;
 }
 
-static int compare_shares(const void *left, const void *right)
-{
-	const struct map_slot *a = left, *b = right;
-
-	return order_of(a->a, b->a) ?: order_of(a->b, b->b);
-}
+COMPARATOR(compare_shares, struct map_slot, order_of(a->a, b->a) ?: order_of(a->b, b->b))
 
 /* The samples by pool and editable. The caller frees them. */
 static struct map_slot *samples_by_pool(const struct editables *e, size_t *ret_count)

@@ -40,13 +40,9 @@ void graph_leave(struct graph *g, uint32_t meeting, uint64_t arrived_ns, uint32_
 	graph_edge(g, meeting, arrived_ns, to, to_ns);
 }
 
-static int compare_ends(const void *left, const void *right)
-{
-	const struct edge *a = left, *b = right;
-
-	return order_of(a->to, b->to) ?: order_of(a->to_ns, b->to_ns) ?: order_of(a->from_ns, b->from_ns) ?:
-	       order_of(a->from, b->from);
-}
+COMPARATOR(compare_ends, struct edge,
+	   order_of(a->to, b->to) ?: order_of(a->to_ns, b->to_ns) ?: order_of(a->from_ns, b->from_ns)
+	   ?: order_of(a->from, b->from))
 
 static int compare_beginnings(size_t a, size_t b, const void *edges)
 {

@@ -87,12 +87,8 @@ static void visit(void *context, const struct correlated *k)
 		operation_add(context, k, &k->records[i]);
 }
 
-static int compare_operations(const void *left, const void *right)
-{
-	const struct operation_of_stream *a = left, *b = right;
-
-	return order_of(a->actor, b->actor) ?: order_of(a->start_ns, b->start_ns) ?: order_of(a->end_ns, b->end_ns);
-}
+COMPARATOR(compare_operations, struct operation_of_stream,
+	   order_of(a->actor, b->actor) ?: order_of(a->start_ns, b->start_ns) ?: order_of(a->end_ns, b->end_ns))
 
 static void gather(struct linker *l)
 {
@@ -126,13 +122,8 @@ struct by_end {
 	uint32_t actor;
 };
 
-static int compare_ends(const void *left, const void *right)
-{
-	const struct by_end *a = left, *b = right;
-
-	return order_of((uintptr_t)a->image, (uintptr_t)b->image) ?: order_of(a->ns, b->ns) ?:
-	       order_of(a->actor, b->actor);
-}
+COMPARATOR(compare_ends, struct by_end,
+	   order_of((uintptr_t)a->image, (uintptr_t)b->image) ?: order_of(a->ns, b->ns) ?: order_of(a->actor, b->actor))
 
 /* The last operation of the image that had ended at that time. */
 static const struct by_end *last_ended(const struct by_end *ends, size_t count, const struct image *image, uint64_t ns)

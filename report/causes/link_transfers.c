@@ -119,12 +119,7 @@ struct endings {
 	size_t count, capacity;
 };
 
-static int compare_endings(const void *left, const void *right)
-{
-	const struct ending *a = left, *b = right;
-
-	return order_of(a->ns, b->ns) ?: order_of(a->actor, b->actor);
-}
+COMPARATOR(compare_endings, struct ending, order_of(a->ns, b->ns) ?: order_of(a->actor, b->actor))
 
 static void endings_add(struct endings *e, uint64_t ns, uint64_t lock, uint32_t actor)
 {

@@ -39,12 +39,8 @@ static void visit(void *context, enum critical_kind kind, uint32_t node, uint32_
 		editable_divide(&p->causes->editables, what, ns, &adding, add_row);
 }
 
-static int compare_rows(const void *left, const void *right)
-{
-	const struct path_row *a = left, *b = right;
-
-	return (b->ns > a->ns) - (b->ns < a->ns) ?: order_of(a->what, b->what) ?: order_of(a->actor, b->actor);
-}
+COMPARATOR(compare_rows, struct path_row,
+	   (b->ns > a->ns) - (b->ns < a->ns) ?: order_of(a->what, b->what) ?: order_of(a->actor, b->actor))
 
 void path_begin(struct causality *s, struct path *ret)
 {

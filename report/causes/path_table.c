@@ -73,12 +73,8 @@ static uint64_t key_of(struct causality *s, const struct path_row *r)
 	       hash_bytes(kind_of(s, r), strlen(kind_of(s, r))) * 7;
 }
 
-static int compare_rows(const void *left, const void *right)
-{
-	const struct path_row *a = left, *b = right;
-
-	return (b->ns > a->ns) - (b->ns < a->ns) ?: order_of(a->what, b->what) ?: order_of(a->actor, b->actor);
-}
+COMPARATOR(compare_rows, struct path_row,
+	   (b->ns > a->ns) - (b->ns < a->ns) ?: order_of(a->what, b->what) ?: order_of(a->actor, b->actor))
 
 void path_table(struct path *p, struct table *t)
 {

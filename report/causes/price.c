@@ -167,12 +167,7 @@ static void add_ranks(struct ranking *r)
 	}
 }
 
-static int compare_prices(const void *left, const void *right)
-{
-	const struct price *a = left, *b = right;
-
-	return order_of(b->saves.saved_ns, a->saves.saved_ns) ?: strcmp(a->edit, b->edit);
-}
+COMPARATOR(compare_prices, struct price, order_of(b->saves.saved_ns, a->saves.saved_ns) ?: strcmp(a->edit, b->edit))
 
 void prices_rank(struct causality *s, const struct path *path, struct prices *ret)
 {

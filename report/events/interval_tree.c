@@ -15,13 +15,9 @@ void interval_tree_done(struct interval_tree *s)
 	*s = (struct interval_tree){0};
 }
 
-static int compare_intervals(const void *left, const void *right)
-{
-	const struct interval *a = left, *b = right;
-
-	return order_of((uintptr_t)a->thread, (uintptr_t)b->thread) ?: order_of(a->start, b->start) ?:
-	       order_of(b->end, a->end);
-}
+COMPARATOR(compare_intervals, struct interval,
+	   order_of((uintptr_t)a->thread, (uintptr_t)b->thread) ?: order_of(a->start, b->start)
+	   ?: order_of(b->end, a->end))
 
 /* The root of the tree over items[low, high) of one thread is the middle item. */
 static uint64_t set_latest_end(struct interval_tree *s, size_t low, size_t high)

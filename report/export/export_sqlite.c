@@ -55,12 +55,8 @@ struct sqlite_output {
 	int64_t schema_rows;
 };
 
-static int compare_keys(const void *left, const void *right)
-{
-	const struct index_key *a = left, *b = right;
-
-	return (a->value > b->value) - (a->value < b->value) ?: (a->rowid > b->rowid) - (a->rowid < b->rowid);
-}
+COMPARATOR(compare_keys, struct index_key,
+	   (a->value > b->value) - (a->value < b->value) ?: (a->rowid > b->rowid) - (a->rowid < b->rowid))
 
 static void add_number(struct sqlite_record *r, int64_t value)
 {

@@ -269,19 +269,10 @@ static void read_state(struct live_run *run)
 		close(fd);
 }
 
-static int by_start(const void *left, const void *right)
-{
-	const struct live_process *a = left, *b = right;
+COMPARATOR(by_start, struct live_process, order_of(a->start, b->start) ?: order_of(a->pid, b->pid))
 
-	return order_of(a->start, b->start) ?: order_of(a->pid, b->pid);
-}
-
-static int by_capture(const void *left, const void *right)
-{
-	const struct live_run *a = left, *b = right;
-
-	return strcmp(a->capture, b->capture) ?: order_of(a->launcher, b->launcher) ?: order_of(a->id, b->id);
-}
+COMPARATOR(by_capture, struct live_run,
+	   strcmp(a->capture, b->capture) ?: order_of(a->launcher, b->launcher) ?: order_of(a->id, b->id))
 
 static void run_done(struct live_run *run)
 {

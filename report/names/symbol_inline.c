@@ -46,12 +46,7 @@ static void add_functions(struct inline_unit *u, Dwarf_Die *parent, int depth)
 	} while (!dwarf_siblingof(&die, &die));
 }
 
-static int compare_functions(const void *left, const void *right)
-{
-	const struct dwarf_function *a = left, *b = right;
-
-	return order_of(a->start, b->start) ?: order_of(a->end, b->end);
-}
+COMPARATOR(compare_functions, struct dwarf_function, order_of(a->start, b->start) ?: order_of(a->end, b->end))
 
 static const struct inline_unit *inline_unit_of(struct inline_units *u, Dwarf_Die *unit)
 {

@@ -65,12 +65,7 @@ static void kept_add_line(struct kept_symbols *k, struct kept_module *m, const s
 });
 }
 
-static int kept_by_address(const void *left, const void *right)
-{
-	const struct kept_line *a = left, *b = right;
-
-	return order_of(a->address, b->address) ?: order_of(a->number, b->number);
-}
+COMPARATOR(kept_by_address, struct kept_line, order_of(a->address, b->address) ?: order_of(a->number, b->number))
 
 void kept_read(struct kept_symbols *k, const char *text)
 {

@@ -116,12 +116,7 @@ static void add_line(struct symbol_map *m, char *line)
 }
 
 /* Names are in the order in which they were written. */
-static int by_start(const void *left, const void *right)
-{
-	const struct map_entry *a = left, *b = right;
-
-	return order_of(a->start, b->start) ?: order_of((uintptr_t)a->name, (uintptr_t)b->name);
-}
+COMPARATOR(by_start, struct map_entry, order_of(a->start, b->start) ?: order_of((uintptr_t)a->name, (uintptr_t)b->name))
 
 struct symbol_map *symbol_map_open(const char *path, uint64_t from_ns, uint64_t to_ns)
 {

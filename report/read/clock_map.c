@@ -19,12 +19,7 @@ void clock_map_add(struct clock_map *map, const struct tf_clock_pair *pair)
 	mem_append(map->pairs, map->count, map->capacity, *pair);
 }
 
-static int compare_clock_pairs(const void *left, const void *right)
-{
-	const struct tf_clock_pair *a = left, *b = right;
-
-	return a->ticks < b->ticks ? -1 : a->ticks > b->ticks;
-}
+COMPARATOR(compare_clock_pairs, struct tf_clock_pair, a->ticks < b->ticks ? -1 : a->ticks > b->ticks)
 
 static int compare_offsets(const void *left, const void *right)
 {

@@ -129,12 +129,8 @@ static bool only_waits(enum blocked_kind kind)
 	return kind <= BLOCKED_FLUSH;
 }
 
-static int compare_blocked(const void *left, const void *right)
-{
-	const struct blocked_call *a = left, *b = right;
-
-	return order_of(b->blocked_ns, a->blocked_ns) ?: order_of(b->total_ns, a->total_ns);
-}
+COMPARATOR(compare_blocked, struct blocked_call,
+	   order_of(b->blocked_ns, a->blocked_ns) ?: order_of(b->total_ns, a->total_ns))
 
 uint64_t blocked_divide(struct blocked *b, uint64_t blocked_ns)
 {

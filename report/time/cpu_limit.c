@@ -24,12 +24,7 @@ static int compare_threads(const struct cpu_thread *a, const struct cpu_thread *
 	       ?: order_of(a->process_start, b->process_start) ?: order_of(a->tid, b->tid);
 }
 
-static int compare_records(const void *left, const void *right)
-{
-	const struct record *a = left, *b = right;
-
-	return compare_threads(&a->of, &b->of) ?: order_of(a->ticks, b->ticks);
-}
+COMPARATOR(compare_records, struct record, compare_threads(&a->of, &b->of) ?: order_of(a->ticks, b->ticks))
 
 static void add_record(struct cpu_limits *l, const struct usage_samples *u, const struct tf_usage_cpus *c)
 {

@@ -4,13 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_points(const void *left, const void *right)
-{
-	const struct resident_point *a = left, *b = right;
-
-	return order_of(a->machine, b->machine) ?: order_of(a->pid, b->pid)
-	       ?: order_of(a->process_start, b->process_start) ?: order_of(a->ns, b->ns);
-}
+COMPARATOR(compare_points, struct resident_point,
+	   order_of(a->machine, b->machine) ?: order_of(a->pid, b->pid) ?: order_of(a->process_start, b->process_start)
+	   ?: order_of(a->ns, b->ns))
 
 /* A process that is ending has given its memory back. */
 static bool has_memory(const struct tf_usage_sample *s)

@@ -57,12 +57,8 @@ static void usages_add_trace(struct usages *u, size_t image)
 	}
 }
 
-static int compare_recorded(const void *left, const void *right)
-{
-	const struct recorded *a = left, *b = right;
-
-	return order_of(a->image, b->image) ?: order_of(a->of.tid, b->of.tid) ?: order_of(a->of.ticks, b->of.ticks);
-}
+COMPARATOR(compare_recorded, struct recorded,
+	   order_of(a->image, b->image) ?: order_of(a->of.tid, b->of.tid) ?: order_of(a->of.ticks, b->of.ticks))
 
 /* What has gone was last seen in the round before, at `seen`; 0: not known. */
 static void sampled_add(struct usages *u, struct map *known, const struct tf_usage_sample *s, uint64_t seen)
@@ -99,12 +95,8 @@ static void sampled_finish(struct usage_sampled *p, uint64_t round)
 		p->seen_ticks = round > p->last.ticks ? round : p->last.ticks;
 }
 
-static int compare_sampled(const void *left, const void *right)
-{
-	const struct usage_sampled *a = left, *b = right;
-
-	return order_of(a->pid, b->pid) ?: order_of(a->process_start, b->process_start) ?: order_of(a->tid, b->tid);
-}
+COMPARATOR(compare_sampled, struct usage_sampled,
+	   order_of(a->pid, b->pid) ?: order_of(a->process_start, b->process_start) ?: order_of(a->tid, b->tid))
 
 struct usages *usages_new(const struct model *m)
 {

@@ -23,13 +23,9 @@ struct listing {
 	size_t count, capacity;
 };
 
-static int by_time(const void *left, const void *right)
-{
-	const struct listed *a = left, *b = right;
-
-	return order_of((uint64_t)a->files.made.tv_sec, (uint64_t)b->files.made.tv_sec) ?:
-	       order_of((uint64_t)a->files.made.tv_nsec, (uint64_t)b->files.made.tv_nsec) ?: strcmp(a->name, b->name);
-}
+COMPARATOR(by_time, struct listed,
+	   order_of((uint64_t)a->files.made.tv_sec, (uint64_t)b->files.made.tv_sec)
+	   ?: order_of((uint64_t)a->files.made.tv_nsec, (uint64_t)b->files.made.tv_nsec) ?: strcmp(a->name, b->name))
 
 static bool is_live(const char *name, const struct live_runs *runs)
 {

@@ -105,3 +105,41 @@ Test(util, numbers_are_sorted_as_by_comparing_them)
 			cr_assert_arr_eq(numbers, expected, count * sizeof(*numbers), "mask %zu, count %zu", m, count);
 		}
 }
+
+struct numbers {
+	size_t *items;
+	size_t count, capacity;
+};
+
+static int freed;
+
+static void numbers_done(struct numbers *n)
+{
+	freed++;
+	free(n->items);
+}
+
+COMPARATOR(larger_first, size_t, order_of(*b, *a))
+
+Test(util, lists_grow_are_visited_and_end_with_their_block)
+{
+	size_t sum = 0, visited = 0;
+
+	freed = 0;
+	for (int round = 0; round < 2; round++) {
+		SCOPED(numbers) list = {0};
+
+		list_each(size_t, none, &list)
+			visited += *none + 1;
+		for (size_t i = 0; i < 100; i++)
+			list_add(&list, list.count * 2); /* the count of before */
+		qsort(list.items, list.count, sizeof(*list.items), larger_first);
+		cr_expect_eq(list.items[0], 198);
+		list_each(const size_t, number, &list)
+			sum += *number;
+		cr_expect_eq(freed, round, "not before the end of the block");
+	}
+	cr_expect_eq(visited, 0, "an empty list has no array");
+	cr_expect_eq(sum, 2 * 9900);
+	cr_expect_eq(freed, 2);
+}

@@ -50,12 +50,7 @@ static struct device *device_check_device(struct device_check *l, const struct t
 	return &l->devices[l->device_count - 1];
 }
 
-static int by_duration(const void *left, const void *right)
-{
-	const struct gpu_row *a = left, *b = right;
-
-	return order_of(b->duration, a->duration) ?: order_of(a->start, b->start);
-}
+COMPARATOR(by_duration, struct gpu_row, order_of(b->duration, a->duration) ?: order_of(a->start, b->start))
 
 /* Gaps above the threshold: at 500 ms each there are few. */
 static void visit_gap(void *context, const struct timeline_entry *b)

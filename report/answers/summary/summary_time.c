@@ -46,12 +46,7 @@ void summary_process(const struct model *m, const struct process *p, struct buff
 
 /* ---- parts of a whole ---- */
 
-static int compare_parts(const void *left, const void *right)
-{
-	const struct time_part *a = left, *b = right;
-
-	return order_of(b->ns, a->ns);
-}
+COMPARATOR(compare_parts, struct time_part, order_of(b->ns, a->ns))
 
 /* Rounds down, then gives what is missing to those with the largest remainders. */
 static void round_percent(const struct time_part *parts, size_t count, uint64_t whole, unsigned *ret)

@@ -138,12 +138,7 @@ void aggregate_add_sum(struct aggregate *s, uint32_t row, uint64_t count, uint64
 		r->most = most;
 }
 
-static int compare_kept_values(const void *left, const void *right)
-{
-	const uint64_t *a = left, *b = right;
-
-	return *a < *b ? -1 : *a > *b;
-}
+COMPARATOR(compare_kept_values, uint64_t, *a < *b ? -1 : *a > *b)
 
 static void row_settle_median(struct aggregate_row *r, uint64_t upper)
 {

@@ -161,13 +161,9 @@ static void find_late(struct openmp_finder *f)
 	free(best);
 }
 
-static int compare_places(const void *left, const void *right)
-{
-	const struct openmp_place *a = left, *b = right;
-
-	return order_of(b->lost_ns, a->lost_ns) ?: order_of(a->image->pid, b->image->pid) ?:
-	       order_of(code_line_number(a->line), code_line_number(b->line));
-}
+COMPARATOR(compare_places, struct openmp_place,
+	   order_of(b->lost_ns, a->lost_ns) ?: order_of(a->image->pid, b->image->pid)
+	   ?: order_of(code_line_number(a->line), code_line_number(b->line)))
 
 void openmp_places_find(const struct report_context *c, struct openmp_places *ret)
 {

@@ -126,12 +126,7 @@ static void read_image(struct lane_reading *r, const struct image *image)
 	}
 }
 
-static int compare_samples(const void *left, const void *right)
-{
-	const struct lane_sample *a = left, *b = right;
-
-	return order_of(a->ns, b->ns);
-}
+COMPARATOR(compare_samples, struct lane_sample, order_of(a->ns, b->ns))
 
 static void take_operations(void *context, const struct correlated *k)
 {
@@ -149,12 +144,8 @@ static void take_operations(void *context, const struct correlated *k)
 	}
 }
 
-static int compare_operations(const void *left, const void *right)
-{
-	const struct lane_operation *a = left, *b = right;
-
-	return order_of(a->start_ns, b->start_ns) ?: order_of(a->end_ns, b->end_ns);
-}
+COMPARATOR(compare_operations, struct lane_operation,
+	   order_of(a->start_ns, b->start_ns) ?: order_of(a->end_ns, b->end_ns))
 
 /* The process has samples in its own trace, or those that the launcher took by perf. */
 static void read_lane(struct lane_reading *r)
@@ -462,13 +453,9 @@ static void account_lane(struct delays *d, uint32_t lane, const struct rank_span
 	map_done(&r.tally_of);
 }
 
-static int compare_spans(const void *left, const void *right)
-{
-	const struct rank_span *a = left, *b = right;
-
-	return order_of(a->lane, b->lane) ?: order_of(a->from_ns, b->from_ns) ?: order_of(a->to_ns, b->to_ns) ?:
-	       order_of(a->group, b->group);
-}
+COMPARATOR(compare_spans, struct rank_span,
+	   order_of(a->lane, b->lane) ?: order_of(a->from_ns, b->from_ns) ?: order_of(a->to_ns, b->to_ns)
+	   ?: order_of(a->group, b->group))
 
 void delays_account(struct delays *d)
 {

@@ -25,13 +25,9 @@ static void take(void *context, const struct nccl_collective *c)
 		++*map_put(&n->sizes, c->id, 0, NULL);
 }
 
-static int compare_numbers(const void *left, const void *right)
-{
-	const struct nccl_collective *a = left, *b = right;
-
-	return order_of(a->id, b->id) ?: order_of(a->number, b->number) ?:
-	       order_of((uintptr_t)a->image, (uintptr_t)b->image);
-}
+COMPARATOR(compare_numbers, struct nccl_collective,
+	   order_of(a->id, b->id) ?: order_of(a->number, b->number)
+	   ?: order_of((uintptr_t)a->image, (uintptr_t)b->image))
 
 /* A collective of which all ranks are known. */
 struct nccl_meeting {
@@ -46,12 +42,8 @@ static uint64_t arrival(const struct nccl_meeting *m, size_t i)
 	return m->has_kernels ? m->first[i].start_ns : m->first[i].called_ns;
 }
 
-static int compare_meetings(const void *left, const void *right)
-{
-	const struct nccl_meeting *a = left, *b = right;
-
-	return order_of(a->late_ns, b->late_ns) ?: order_of(a->first->id, b->first->id);
-}
+COMPARATOR(compare_meetings, struct nccl_meeting,
+	   order_of(a->late_ns, b->late_ns) ?: order_of(a->first->id, b->first->id))
 
 static struct nccl_meeting *find_meetings(struct nccl_delays *n, size_t *ret_count)
 {

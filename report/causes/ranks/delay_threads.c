@@ -92,13 +92,8 @@ static void gather(struct thread_delays *t)
 	}
 }
 
-static int compare_ends(const void *left, const void *right)
-{
-	const struct thread_wait *a = left, *b = right;
-
-	return order_of(a->line->number, b->line->number) ?: order_of(a->end_ns, b->end_ns) ?:
-	       order_of(a->rank, b->rank);
-}
+COMPARATOR(compare_ends, struct thread_wait,
+	   order_of(a->line->number, b->line->number) ?: order_of(a->end_ns, b->end_ns) ?: order_of(a->rank, b->rank))
 
 /* The waits from the first one on that are of one meeting. */
 static size_t meeting_of(const struct thread_delays *t, size_t first)

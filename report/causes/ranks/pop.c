@@ -57,12 +57,7 @@ static void read_thread(struct pop_rank *r, const struct image *image, const str
 	}
 }
 
-static int compare_pop_calls(const void *left, const void *right)
-{
-	const struct pop_call *a = left, *b = right;
-
-	return order_of(a->start_ns, b->start_ns) ?: order_of(a->end_ns, b->end_ns);
-}
+COMPARATOR(compare_pop_calls, struct pop_call, order_of(a->start_ns, b->start_ns) ?: order_of(a->end_ns, b->end_ns))
 
 /* Makes the calls disjoint, and sets what is not known of the ends. */
 static void settle(struct pop_rank *r)

@@ -53,27 +53,14 @@ static uint64_t id_of(uint16_t epoch, uint32_t correlation)
 	return (uint64_t)epoch << 32 | correlation;
 }
 
-static int compare_ids(const void *left, const void *right)
-{
-	const struct call_record *a = left, *b = right;
+COMPARATOR(compare_ids, struct call_record, order_of(a->id, b->id) ?: a->is_driver - b->is_driver)
 
-	return order_of(a->id, b->id) ?: a->is_driver - b->is_driver;
-}
+COMPARATOR(compare_times, struct call_record,
+	   order_of(a->tid, b->tid) ?: order_of(a->middle, b->middle) ?: order_of(a->id, b->id))
 
-static int compare_times(const void *left, const void *right)
-{
-	const struct call_record *a = left, *b = right;
-
-	return order_of(a->tid, b->tid) ?: order_of(a->middle, b->middle) ?: order_of(a->id, b->id);
-}
-
-static int compare_records(const void *left, const void *right)
-{
-	const struct device_record *a = left, *b = right;
-
-	return order_of(id_of(a->epoch, a->correlation), id_of(b->epoch, b->correlation)) ?:
-	       order_of(a->start_ns, b->start_ns);
-}
+COMPARATOR(compare_records, struct device_record,
+	   order_of(id_of(a->epoch, a->correlation), id_of(b->epoch, b->correlation))
+	   ?: order_of(a->start_ns, b->start_ns))
 
 /* ---- a stretch ---- */
 

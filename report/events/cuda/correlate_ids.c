@@ -25,12 +25,8 @@ static void ids_add_correlated(void *context, const struct correlated *k)
 	list_add(ids, (struct correlation_id){k->event.args, correlation_number(a->model, k->image, k->records)});
 }
 
-static int compare_places(const void *left, const void *right)
-{
-	const struct correlation_id *a = left, *b = right;
-
-	return order_of((uintptr_t)a->place, (uintptr_t)b->place) ?: order_of(a->number, b->number);
-}
+COMPARATOR(compare_places, struct correlation_id,
+	   order_of((uintptr_t)a->place, (uintptr_t)b->place) ?: order_of(a->number, b->number))
 
 void correlation_ids(const struct report_context *c, const struct image *image, struct correlation_ids *ret)
 {

@@ -240,12 +240,7 @@ struct device_clocks {
 	size_t count, capacity;
 };
 
-static int compare_device_pairs(const void *left, const void *right)
-{
-	const struct tf_device_clock *a = left, *b = right;
-
-	return a->device_ns < b->device_ns ? -1 : a->device_ns > b->device_ns;
-}
+COMPARATOR(compare_device_pairs, struct tf_device_clock, a->device_ns < b->device_ns ? -1 : a->device_ns > b->device_ns)
 
 static void read_clocks(const struct trace *t, struct device_clocks *c)
 {

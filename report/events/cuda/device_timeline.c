@@ -64,12 +64,7 @@ static void keep_correlated(void *context, const struct correlated *k)
 	}
 }
 
-static int entries_by_start(const void *left, const void *right)
-{
-	const struct timeline_entry *a = left, *b = right;
-
-	return order_of(a->start, b->start) ?: order_of(a->end, b->end);
-}
+COMPARATOR(entries_by_start, struct timeline_entry, order_of(a->start, b->start) ?: order_of(a->end, b->end))
 
 uint64_t device_timeline(const struct report_context *c, size_t process, bool with_calls, void *context,
 			 void (*visit)(void *context, const struct timeline_entry *))

@@ -196,13 +196,9 @@ static void visit_host(void *context, const struct host_span *h)
 	}
 }
 
-static int by_thread(const void *left, const void *right)
-{
-	const struct gap *a = left, *b = right;
-
-	return order_of((uintptr_t)a->thread, (uintptr_t)b->thread) ?: order_of(a->device, b->device) ?:
-	       order_of(a->start, b->start);
-}
+COMPARATOR(by_thread, struct gap,
+	   order_of((uintptr_t)a->thread, (uintptr_t)b->thread) ?: order_of(a->device, b->device)
+	   ?: order_of(a->start, b->start))
 
 static void gap_settle_batch(struct gap_state *s)
 {
@@ -417,12 +413,7 @@ static void lost_sources(struct gap_state *s, const struct image *image)
 			       gaps[i].is_open ? s->life->end_ns : clock_map_ns(clock, gaps[i].to));
 }
 
-static int by_from(const void *left, const void *right)
-{
-	const struct gap_span *a = left, *b = right;
-
-	return order_of(a->from, b->from);
-}
+COMPARATOR(by_from, struct gap_span, order_of(a->from, b->from))
 
 static void find_unrecorded(struct gap_state *s)
 {
@@ -473,13 +464,9 @@ static int order_of_device(const struct gap_sum *s, size_t process, uint32_t dev
 	return order_of(s->process, process) ?: order_of(s->device, device);
 }
 
-static int gap_sums_by_total(const void *left, const void *right)
-{
-	const struct gap_sum *a = left, *b = right;
-
-	return order_of_device(a, b->process, b->device) ?: order_of(b->total_ns, a->total_ns) ?:
-	       order_of(a->cause, b->cause);
-}
+COMPARATOR(gap_sums_by_total, struct gap_sum,
+	   order_of_device(a, b->process, b->device) ?: order_of(b->total_ns, a->total_ns)
+	   ?: order_of(a->cause, b->cause))
 
 size_t gap_stacks_of(const struct gaps *g, const struct gap_sum *s, size_t *ret_from)
 {
@@ -495,20 +482,12 @@ size_t gaps_of(const struct gaps *g, const struct gap_device *d, size_t *ret_fro
 	return first_place(i, *ret_from, g->sum_count, order_of_device(&g->sums[i], d->process, d->device) == 0);
 }
 
-static int gap_stacks_by_sum(const void *left, const void *right)
-{
-	const struct gap_stack *a = left, *b = right;
+COMPARATOR(gap_stacks_by_sum, struct gap_stack,
+	   order_of(a->sum, b->sum) ?: order_of(b->ns, a->ns) ?: order_of(a->stack, b->stack))
 
-	return order_of(a->sum, b->sum) ?: order_of(b->ns, a->ns) ?: order_of(a->stack, b->stack);
-}
-
-static int gap_hosts_by_thread(const void *left, const void *right)
-{
-	const struct gap_host *a = left, *b = right;
-
-	return order_of((uintptr_t)a->thread, (uintptr_t)b->thread) ?: order_of(a->start, b->start) ?:
-	       order_of(a->end, b->end) ?: order_of(a->sum, b->sum);
-}
+COMPARATOR(gap_hosts_by_thread, struct gap_host,
+	   order_of((uintptr_t)a->thread, (uintptr_t)b->thread) ?: order_of(a->start, b->start)
+	   ?: order_of(a->end, b->end) ?: order_of(a->sum, b->sum))
 
 /* Largest first, for each device. What belongs to a sum follows it. */
 static void gap_sort_sums(struct gaps *g)

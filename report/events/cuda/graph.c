@@ -102,12 +102,7 @@ static void add_event(struct graphs *g, const struct trace_thread *thread, const
 	}
 }
 
-static int sources_by_exec(const void *left, const void *right)
-{
-	const struct graph_source *a = left, *b = right;
-
-	return order_of(a->exec, b->exec) ?: order_of(a->ticks, b->ticks);
-}
+COMPARATOR(sources_by_exec, struct graph_source, order_of(a->exec, b->exec) ?: order_of(a->ticks, b->ticks))
 
 /* The graph whose nodes the executable one has at that time; 0: not known. */
 static uint32_t source_of(const struct graphs *g, uint32_t exec, uint64_t ticks)
@@ -257,13 +252,9 @@ static void keep_first(struct scan *s, const struct device_record *r)
 	}
 }
 
-static int operations_by_exec(const void *left, const void *right)
-{
-	const struct operation *a = left, *b = right;
-
-	return order_of(a->is.graph, b->is.graph) ?: order_of(a->is.node_graph, b->is.node_graph) ?:
-	       order_of(a->start_ns, b->start_ns);
-}
+COMPARATOR(operations_by_exec, struct operation,
+	   order_of(a->is.graph, b->is.graph) ?: order_of(a->is.node_graph, b->is.node_graph)
+	   ?: order_of(a->start_ns, b->start_ns))
 
 /* Matches the operations of one inner graph, [from, end) by start, with the nodes of inner graph `number`. False: an
  * operation has no node there; nothing is matched then. */

@@ -102,12 +102,7 @@ static void file_read(const struct model *m, const struct energy_file *f, struct
 	free(sets);
 }
 
-static int compare_points(const void *left, const void *right)
-{
-	const struct counter_point *a = left, *b = right;
-
-	return order_of(a->ns, b->ns);
-}
+COMPARATOR(compare_points, struct counter_point, order_of(a->ns, b->ns))
 
 /* A total as its growth per second until the next point. It shrinks where a device was replaced: that is not known. */
 static void rates_compute(struct counter_series *s)
@@ -148,12 +143,7 @@ static bool is_of_several_machines(const struct counters *c, size_t first)
 	return false;
 }
 
-static int compare_series(const void *left, const void *right)
-{
-	const struct counter_series *a = left, *b = right;
-
-	return order_of(a->machine, b->machine);
-}
+COMPARATOR(compare_series, struct counter_series, order_of(a->machine, b->machine))
 
 const struct counter_series *counters_of(const struct model *m, size_t *ret_count)
 {

@@ -118,12 +118,7 @@ static void file_read(const struct model *m, const struct energy_file *f, struct
 
 /* ---- energy ---- */
 
-static int compare_points(const void *left, const void *right)
-{
-	const struct energy_point *a = left, *b = right;
-
-	return order_of(a->ns, b->ns);
-}
+COMPARATOR(compare_points, struct energy_point, order_of(a->ns, b->ns))
 
 /* By how much a counter has grown. One that has a range starts again at 0 behind it; another one does so when the
  * driver is loaded. Of two launchers that read a counter at once, the later reading may be in front: 0. */
@@ -168,13 +163,9 @@ static void joules_add_up(struct energy_source *s)
 	}
 }
 
-static int compare_sources(const void *left, const void *right)
-{
-	const struct energy_source *a = left, *b = right;
-
-	return order_of(a->machine, b->machine) ?: order_of(a->kind, b->kind) ?: strcmp(a->bus, b->bus) ?:
-		strcmp(a->id, b->id);
-}
+COMPARATOR(compare_sources, struct energy_source,
+	   order_of(a->machine, b->machine) ?: order_of(a->kind, b->kind) ?: strcmp(a->bus, b->bus)
+	   ?: strcmp(a->id, b->id))
 
 const struct energies *energies_of(const struct model *m)
 {

@@ -105,12 +105,7 @@ static void keep_record(struct scan *scan, const struct device_record *r)
 	span->is_kernel = is_kernel;
 }
 
-static int spans_by_start(const void *left, const void *right)
-{
-	const struct energy_span *a = left, *b = right;
-
-	return order_of(a->start, b->start) ?: order_of(a->end, b->end);
-}
+COMPARATOR(spans_by_start, struct energy_span, order_of(a->start, b->start) ?: order_of(a->end, b->end))
 
 /* ---- intervals ---- */
 

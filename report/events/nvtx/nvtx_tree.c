@@ -35,13 +35,9 @@ static void tree_add_range(void *context, const struct nvtx_range *r)
 			     });
 }
 
-static int compare_nodes(const void *left, const void *right)
-{
-	const struct nvtx_node *a = left, *b = right;
-
-	return order_of((uintptr_t)a->thread, (uintptr_t)b->thread) ?: order_of(a->start, b->start) ?:
-	       order_of(b->end, a->end);
-}
+COMPARATOR(compare_nodes, struct nvtx_node,
+	   order_of((uintptr_t)a->thread, (uintptr_t)b->thread) ?: order_of(a->start, b->start)
+	   ?: order_of(b->end, a->end))
 
 /* The shorter one; if equal, the later one. */
 static size_t tighter_node(const struct nvtx_tree *t, size_t a, size_t b)

@@ -13,13 +13,9 @@ struct ranked {
 	uint32_t number;      /* of the file and line */
 };
 
-static int compare_ranked(const void *left, const void *right)
-{
-	const struct ranked *a = left, *b = right;
-
-	return compare_line_values(a->line, b->line) ?: order_of(a->number, b->number) ?:
-	       order_of((uintptr_t)a->site, (uintptr_t)b->site);
-}
+COMPARATOR(compare_ranked, struct ranked,
+	   compare_line_values(a->line, b->line) ?: order_of(a->number, b->number)
+	   ?: order_of((uintptr_t)a->site, (uintptr_t)b->site))
 
 /* The files of user code, once lines_top was called. */
 struct user_files {

@@ -67,14 +67,9 @@ static void managed_visit_record(struct scan *s, const struct device_record *r)
 	}
 }
 
-static int compare_pages(const void *left, const void *right)
-{
-	const struct page *a = left, *b = right;
-
-	return order_of(b->to_device + b->to_host, a->to_device + a->to_host) ?:
-	       order_of(b->cpu_faults, a->cpu_faults) ?:
-	       order_of(a->address, b->address);
-}
+COMPARATOR(compare_pages, struct page,
+	   order_of(b->to_device + b->to_host, a->to_device + a->to_host) ?: order_of(b->cpu_faults, a->cpu_faults)
+	   ?: order_of(a->address, b->address))
 
 static void managed_collect(const struct report_context *c, struct pages *p)
 {

@@ -97,12 +97,7 @@ static void op_place(const struct ops *o, struct op *op)
 			op->marker = i;
 }
 
-static int ops_by_start(const void *left, const void *right)
-{
-	const struct op *a = left, *b = right;
-
-	return order_of(a->start_ns, b->start_ns) ?: order_of(a->name, b->name);
-}
+COMPARATOR(ops_by_start, struct op, order_of(a->start_ns, b->start_ns) ?: order_of(a->name, b->name))
 
 /* ---- cells ---- */
 

@@ -9,12 +9,7 @@ enum { DRIFT_FEWEST = 12 };
 #define DRIFT_SPAN_NS 1e9
 #define DRIFT_MOST 0.01 /* a larger drift cannot be that of a clock */
 
-static int compare_bounds(const void *left, const void *right)
-{
-	const struct align_bound *a = left, *b = right;
-
-	return (a->at > b->at) - (a->at < b->at);
-}
+COMPARATOR(compare_bounds, struct align_bound, (a->at > b->at) - (a->at < b->at))
 
 static int compare_doubles(const void *left, const void *right)
 {

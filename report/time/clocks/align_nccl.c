@@ -160,13 +160,9 @@ static void nccl_read_calls(struct nccl_reader *r)
 
 /* ---- kernels ---- */
 
-static int compare_calls(const void *left, const void *right)
-{
-	const struct nccl_call *a = left, *b = right;
-
-	return order_of((uintptr_t)a->thread, (uintptr_t)b->thread) ?: order_of(a->from, b->from) ?:
-	       order_of(a->number, b->number);
-}
+COMPARATOR(compare_calls, struct nccl_call,
+	   order_of((uintptr_t)a->thread, (uintptr_t)b->thread) ?: order_of(a->from, b->from)
+	   ?: order_of(a->number, b->number))
 
 static bool is_nccl_kernel(struct nccl_reader *r, uint32_t operation_id)
 {

@@ -53,12 +53,7 @@ struct ranked_step {
 	size_t place;
 };
 
-static int compare_ranked(const void *left, const void *right)
-{
-	const struct ranked_step *a = left, *b = right;
-
-	return order_of(a->ns, b->ns) ?: order_of(a->place, b->place);
-}
+COMPARATOR(compare_ranked, struct ranked_step, order_of(a->ns, b->ns) ?: order_of(a->place, b->place))
 
 /* The place at which the ranks of the steps before and after differ most; SIZE_MAX: nowhere significantly. */
 static size_t find_change(const struct step_series *s, size_t from, size_t to)

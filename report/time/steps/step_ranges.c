@@ -87,12 +87,7 @@ static void add_range(void *context, const struct nvtx_range *r)
 	group->total_ns += end_ns - start_ns;
 }
 
-static int compare_starts(const void *left, const void *right)
-{
-	const struct run_step *a = left, *b = right;
-
-	return order_of(a->start_ns, b->start_ns) ?: order_of(a->end_ns, b->end_ns);
-}
+COMPARATOR(compare_starts, struct run_step, order_of(a->start_ns, b->start_ns) ?: order_of(a->end_ns, b->end_ns))
 
 /* Fewer ranges are no loop; those that have another name than a step's must cover a part of the process. */
 bool steps_are_loop(enum range_role role, uint64_t count, double coverage)
