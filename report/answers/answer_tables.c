@@ -259,7 +259,7 @@ static void lines_table(struct answer *a, struct table *t)
 
 static void calls_table(struct answer *a, struct table *t)
 {
-	struct aggregate all;
+	SCOPED(aggregate) all = {0};
 	uint64_t sum_ns = 0;
 
 	table_has(t, COL_NAME, COL_TIME_PERCENT, COL_TOTAL_TIME_NS, COL_NUM_CALLS);
@@ -272,7 +272,6 @@ static void calls_table(struct answer *a, struct table *t)
 		table_number(t, all.rows[i].total);
 		table_number(t, all.rows[i].count);
 	}
-	aggregate_done(&all);
 }
 
 static void ledger_table(struct answer *a, struct table *t)

@@ -347,13 +347,12 @@ void fix_first_find(const struct report_context *c, struct costs *costs, const s
 {
 	struct choice k = {.context = c, .costs = costs, .partition = &time->partition, .roles = &time->roles,
 			   .least_ns = fix_first_least(time->roles.wall_ns), .causes = ret};
-	struct where_place place;
+	SCOPED(where_place) place = {0};
 
 	*ret = (struct fix_first){0};
 	own_stacks_init(&k.own, c->symbols);
 	where_place_read_briefly(&place, c->model, c->symbols);
 	deadlock_places(&place, &k.told);
-	where_place_done(&place);
 	for (size_t i = 0; i < count; i++)
 		propose_finding(&k, &found[i]);
 	list_each(const struct role, r, k.roles) {

@@ -29,7 +29,7 @@ static void add_socket(struct sockets_used *s, const char *text)
 
 static void add_image(struct sockets_used *s, const struct image *image)
 {
-	struct descriptors all;
+	SCOPED(descriptors) all = {0};
 
 	descriptors_init(&all, image->trace);
 	for (size_t i = 0; i < all.count; i++) {
@@ -40,7 +40,6 @@ static void add_image(struct sockets_used *s, const struct image *image)
 		descriptors_text(&all, &all.items[i], &text);
 		add_socket(s, buffer_string(&text));
 	}
-	descriptors_done(&all);
 }
 
 static void sockets_of(const struct model *m, const struct process *p, struct sockets_used *ret)

@@ -430,7 +430,7 @@ static void build(struct causality *s, const struct linker *l)
 struct causality *causes_find(const struct report_context *c)
 {
 	struct causality *s = mem_alloc(sizeof(*s));
-	struct linker l = {.causes = s};
+	SCOPED(linker) l = {.causes = s};
 	uint32_t last;
 
 	s->context = c;
@@ -446,7 +446,6 @@ struct causality *causes_find(const struct report_context *c)
 	link_only_causes(&l);
 	graph_edges_done(&s->graph);
 	build(s, &l);
-	linker_done(&l);
 	last = replay_last(&s->graph);
 	if (last == NODE_NONE) {
 		causes_free(s);

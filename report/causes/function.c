@@ -154,7 +154,7 @@ static bool is_below_frame(struct wanted *w, const struct editable_stack *stack)
 
 float *function_shares_named(struct causality *s, const char *name, double *ret_end)
 {
-	struct own_stacks own;
+	SCOPED(own_stacks) own = {0};
 	struct wanted w = {.causes = s, .own = &own, .name = name,
 			   .frames = mem_alloc(STACK_FRAMES * sizeof(*w.frames))};
 	float *ret;
@@ -167,7 +167,6 @@ float *function_shares_named(struct causality *s, const char *name, double *ret_
 		ret = shares_of(s, is_below_frame, &w, &is_any);
 	}
 	*ret_end = part_of_end(&w);
-	own_stacks_done(&own);
 	map_done(&w.places);
 	free(w.frames);
 	if (!is_any) {
@@ -258,7 +257,7 @@ uint64_t function_saving(struct causality *s, const float *shares, double end, c
 {
 	double path_ns = 0, total_ns = 0, cpu_ns = sampled_below(s, shares) * slowness(s), run_ns = (double)s->run_ns,
 	       factor, saved;
-	struct edit edit;
+	SCOPED(edit) edit = {0};
 
 	for (size_t i = 0; i < s->editables.count; i++) {
 		path_ns += by_what[i] * (double)shares[i];
@@ -268,7 +267,6 @@ uint64_t function_saving(struct causality *s, const float *shares, double end, c
 	edit_init(&edit, s);
 	function_edit(s, shares, 0, &edit);
 	saved = saving_only(s, &edit) * factor;
-	edit_done(&edit);
 	path_ns = path_ns * factor < run_ns ? path_ns * factor : run_ns;
 	saved = saved > 0 ? saved < path_ns ? saved : path_ns : 0;
 	*ret = (struct saving){.before_ns = s->run_ns, .after_ns = s->run_ns - (uint64_t)saved};

@@ -80,7 +80,7 @@ static void limit_to_cpus(const struct causality *s, const struct edit *e, struc
 
 int price_find(struct causality *s, const char *edit, struct saving *ret, struct err *err)
 {
-	struct edit e;
+	SCOPED(edit) e = {0};
 	int code;
 
 	edit_init(&e, s);
@@ -89,7 +89,6 @@ int price_find(struct causality *s, const char *edit, struct saving *ret, struct
 		saving_find(s, &e, ret);
 	if (!code && e.no_waits)
 		limit_to_cpus(s, &e, ret);
-	edit_done(&e);
 	return code;
 }
 

@@ -149,7 +149,7 @@ void filter_narrow(struct model *m, const struct time_interval *intervals, size_
 	static struct time_interval always = {0, UINT64_MAX};
 	const struct filter *old = attachment_find(&m->attachments, &model_filter);
 	const struct filter all = {.intervals = &always, .count = 1};
-	struct filter both = {.is_set = true};
+	SCOPED(filter) both = {.is_set = true};
 
 	if (!old || !old->is_set)
 		old = &all;
@@ -167,7 +167,6 @@ void filter_narrow(struct model *m, const struct time_interval *intervals, size_
 			k++;
 	}
 	filter_restore(m, &both);
-	filter_done(&both);
 }
 
 /* ---- --filter-time ---- */

@@ -29,7 +29,7 @@ static void folded_remark(struct export *x, enum metric shown)
 
 int export_folded(struct export *x, struct err *err)
 {
-	struct profile profile;
+	SCOPED(profile) profile = {0};
 	enum metric metric = x->is_metric_given ? x->metric : profile_default(x->context->model);
 	SCOPED(buffer) text = {0};
 	int code = profile_make(x->context, metric, &profile, err);
@@ -51,6 +51,5 @@ int export_folded(struct export *x, struct err *err)
 	}
 	if (!x->is_metric_given)
 		folded_remark(x, metric);
-	profile_done(&profile);
 	return code;
 }

@@ -51,13 +51,12 @@ static void read_index(struct elsewhere *e, const char *capture, const char *nam
 	buffer_print(&path, "%s/%s", capture, name);
 	f = fopen(path.data, "re");
 	while (f && (n = getline(&line, &size, f)) > 0 && line[n - 1] == '\n') {
-		struct index_line l;
+		SCOPED(index_line) l = {0};
 
 		if (strncmp(line, "launch\t", 7) != 0 && strncmp(line, "child\t", 6) != 0)
 			continue;
 		index_parse(line, (size_t)n - 1, &l);
 		take_line(e, &l, name, host_length);
-		index_line_done(&l);
 	}
 	if (f)
 		fclose(f);

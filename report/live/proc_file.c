@@ -9,7 +9,7 @@
 
 char *proc_file_read(uint32_t pid, const char *name, size_t *ret_size)
 {
-	struct buffer path = {0}, bytes = {0};
+	SCOPED(buffer) path = {0}, bytes = {0};
 	char part[4096];
 	ssize_t n;
 	int fd;
@@ -21,7 +21,6 @@ char *proc_file_read(uint32_t pid, const char *name, size_t *ret_size)
 	n = fd < 0 ? -errno : 0;
 	if (fd >= 0)
 		close(fd);
-	buffer_done(&path);
 	*ret_size = bytes.size;
 	if (n < 0)
 		errno = (int)-n;

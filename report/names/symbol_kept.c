@@ -73,14 +73,13 @@ void kept_read(struct kept_symbols *k, const char *text)
 
 	while (*text) {
 		size_t length = strcspn(text, "\n");
-		struct index_line line;
+		SCOPED(index_line) line = {0};
 
 		index_parse(text, length, &line);
 		if (!strcmp(line.name, "module"))
 			m = kept_add_module(k, &line);
 		else if (!strcmp(line.name, "frame") && m && index_find(&line, "at"))
 			kept_add_line(k, m, &line);
-		index_line_done(&line);
 		text += length + (text[length] == '\n');
 	}
 	for (size_t i = 0; i < k->count; i++)

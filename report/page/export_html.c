@@ -110,7 +110,7 @@ static void add_profiles(struct html_json *j)
 	const char *separator = "";
 
 	for (int metric = 0; metric < METRIC_COUNT; metric++) {
-		struct profile p;
+		SCOPED(profile) p = {0};
 		struct err err;
 
 		if (!profile_make(j->html->x->context, (enum metric)metric, &p, &err) && p.aggregate.count) {
@@ -118,7 +118,6 @@ static void add_profiles(struct html_json *j)
 			html_json_profile(j, &p);
 			separator = ",";
 		}
-		profile_done(&p);
 	}
 }
 
@@ -262,7 +261,7 @@ static int add_data(struct html *h, struct err *err)
 
 int export_html(struct export *x, struct err *err)
 {
-	struct html h = {.x = x, .model = x->context->model};
+	SCOPED(html) h = {.x = x, .model = x->context->model};
 	SCOPED(buffer) summary = {0};
 	int code;
 
@@ -273,6 +272,5 @@ int export_html(struct export *x, struct err *err)
 	if (!code)
 		html_page_end(x->out, html_parts);
 	html_answer_end(&h);
-	html_done(&h);
 	return code;
 }

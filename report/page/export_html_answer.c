@@ -152,7 +152,7 @@ void html_json_findings(struct html_json *j)
 static bool add_source(struct html_json *j, const char *file, bool is_first, size_t *used)
 {
 	struct report_context c = *j->html->x->context;
-	struct source source;
+	SCOPED(source) source = {0};
 	SCOPED(buffer) line = {0};
 	struct err err;
 	bool is_shown;
@@ -174,7 +174,6 @@ static bool add_source(struct html_json *j, const char *file, bool is_first, siz
 		}
 		buffer_text(&j->text, "]}");
 	}
-	source_done(&source);
 	return is_shown;
 }
 

@@ -122,7 +122,7 @@ static void set_base(struct states *s, const struct thread_time *t, bool is_main
 void html_states(struct html *h)
 {
 	struct states s = {.html = h, .process = SIZE_MAX};
-	struct partition p;
+	SCOPED(partition) p = {0};
 
 	partition_make(h->x->context, false, &p);
 	sort_samples(&s, h->model);
@@ -140,5 +140,4 @@ void html_states(struct html *h)
 	}
 	html_flush(h);
 	free(s.samples);
-	partition_done(&p);
 }

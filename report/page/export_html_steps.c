@@ -152,7 +152,7 @@ static void phases_find(struct phases *p)
 
 static void html_phases(struct html *h, const struct step_series *steps)
 {
-	struct nvtx_tree tree;
+	SCOPED(nvtx_tree) tree = {0};
 	struct phases p = {.html = h, .tree = &tree, .steps = steps, .first.start = UINT64_MAX};
 
 	nvtx_tree_make(&tree, h->image, true);
@@ -163,7 +163,6 @@ static void html_phases(struct html *h, const struct step_series *steps)
 			phases_add(&p, i);
 	phases_close(&p, 0);
 	free(p.nodes);
-	nvtx_tree_done(&tree);
 }
 
 void html_steps(struct html *h)

@@ -59,7 +59,7 @@ void diff_page_capture(struct diff_page *p, const struct report_context *context
 	json_add(text, name);
 	buffer_text(text, ",\"profiles\":[");
 	for (int metric = 0; metric < METRIC_COUNT; metric++) {
-		struct profile profile;
+		SCOPED(profile) profile = {0};
 		struct err err;
 
 		if (!profile_make(context, (enum metric)metric, &profile, &err) && profile.aggregate.count) {
@@ -67,7 +67,6 @@ void diff_page_capture(struct diff_page *p, const struct report_context *context
 			html_json_profile(&p->captures, &profile);
 			separator = ",";
 		}
-		profile_done(&profile);
 	}
 	buffer_text(text, "]}");
 }

@@ -20,14 +20,13 @@ uint64_t reader_since_ns;
 static uint64_t since_ticks(const struct trace *t)
 {
 	const struct tf_header *h = &t->header;
-	struct clock_map clock = {.source = h->clock, .hz = h->clock_hz};
+	SCOPED(clock_map) clock = {.source = h->clock, .hz = h->clock_hz};
 	uint64_t ticks;
 
 	clock_map_add(&clock, &h->first);
 	clock_map_add(&clock, &h->last[h->last[1].ticks > h->last[0].ticks]);
 	clock_map_build(&clock);
 	ticks = clock_map_tick_at(&clock, reader_since_ns);
-	clock_map_done(&clock);
 	return ticks;
 }
 

@@ -119,7 +119,7 @@ void sum_rate_cell(struct table *table, const struct aggregate_row *row, double 
 int report_sums(const struct report_context *c, struct table *table, struct err *err, const struct sum_report *report,
 		void *data)
 {
-	struct aggregate aggregate = {.totals_only = c->totals_only || report->shape.totals_only};
+	SCOPED(aggregate) aggregate = {.totals_only = c->totals_only || report->shape.totals_only};
 	struct scan s = {.context = c,
 			 .aggregate = &aggregate,
 			 .groups = report->groups,
@@ -135,7 +135,6 @@ int report_sums(const struct report_context *c, struct table *table, struct err 
 			report->pass(&s);
 		while (scan_next_pass(c, &aggregate));
 	aggregate_table(c, &aggregate, &report->shape, table);
-	aggregate_done(&aggregate);
 	return report->is_of_device && !table_rows(table) ? device_none(c->model, err) : 0;
 }
 

@@ -362,7 +362,7 @@ static void add_blocked_call(struct profile_pass *w, const struct blocked_call *
  * that copies computes. */
 static void add_blocked_calls(struct profile_pass *w)
 {
-	struct partition p;
+	SCOPED(partition) p = {0};
 
 	recorded_partition(w->scan.context, true, &p);
 	array_each(const struct thread_time, t, p.threads, p.count) {
@@ -372,7 +372,6 @@ static void add_blocked_calls(struct profile_pass *w)
 			if (t->blocked.calls[k].blocked_ns)
 				add_blocked_call(w, &t->blocked.calls[k]);
 	}
-	partition_done(&p);
 }
 
 /* Device time by the calls that submitted the operations. */

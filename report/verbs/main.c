@@ -130,7 +130,7 @@ static bool has_commands(const struct verb *v, const struct command_line *l)
 
 static int run_verb(const struct verb *v, char **words)
 {
-	struct command_line line;
+	SCOPED(command_line) line = {0};
 	struct err err;
 	char *newest = NULL, *list;
 	char help[64];
@@ -159,7 +159,6 @@ static int run_verb(const struct verb *v, char **words)
 		status = envelope_end(status, v->bit & VERB_NAMES || !line.output || !strcmp(line.output, "-")
 						      ? NULL
 						      : line.output);
-	command_line_done(&line);
 	free(newest);
 	return status;
 }

@@ -50,18 +50,16 @@ static void put_rows(struct work *w, size_t i, const struct finding *f, const ch
 /* A table for each rule, in the order of the list. */
 static void show_tables(struct work *w)
 {
-	struct rules rules = {.context = &w->context};
+	SCOPED(rules) rules = {.context = &w->context};
 
 	for (size_t i = 0; i < chosen_count(w->line); i++) {
-		struct finding f;
+		SCOPED(finding) f = {0};
 
 		progress_begin(chosen_rule(w->line, i)->name, w->model.trace_bytes);
 		rule_run(&rules, chosen_rule(w->line, i), &f);
 		note_verdict(w, &f);
 		put_rows(w, i, &f, f.rule->title);
-		finding_done(&f);
 	}
-	rules_done(&rules);
 }
 
 /* Why the run ended comes before its rows: nothing is more urgent. */
@@ -200,7 +198,7 @@ static void show_unchecked(struct work *w, const struct answer *a)
  * rules and one of the others. */
 static void show_findings(struct work *w)
 {
-	struct findings f;
+	SCOPED(findings) f = {0};
 	SCOPED(buffer) clean = {0}, unchecked = {0};
 
 	findings_find(w, &f);
@@ -222,7 +220,6 @@ static void show_findings(struct work *w)
 		emit_remark(&w->emit, unchecked.data);
 	else if (unchecked.size)
 		show_unchecked(w, &f.answer);
-	findings_done(&f);
 }
 
 /* Whose time it is. */
@@ -371,7 +368,7 @@ static void show_envelope(struct work *w)
 	SCOPED(table) table = {0};
 	SCOPED(buffer) reason = {0}, next = {0};
 	size_t counts[3] = {0};
-	struct findings f;
+	SCOPED(findings) f = {0};
 
 	findings_find(w, &f);
 	findings_table(&f, w->line->rule_count, &table, &reason, counts);
@@ -391,7 +388,6 @@ static void show_envelope(struct work *w)
 	for (size_t i = 0; i < f.answer.found_count; i++)
 		if (f.answer.found[f.order[i]].verdict == VERDICT_FOUND)
 			put_rows(w, f.order[i], &f.answer.found[f.order[i]], NULL);
-	findings_done(&f);
 }
 
 static int run_analyze(const struct command_line *l)

@@ -176,13 +176,12 @@ static int read_run(struct delaying *d, bool has_delay, struct measured *ret)
 	static const struct timeline_printer printer = {.parts = {PART_THREADS}, .event = count_call};
 	struct delayed_calls c = {.delaying = d, .at.place = d->what};
 	struct report_context context = {0};
-	struct model model;
+	SCOPED(model) model = {0};
 	char *path = d->capture;
 	struct err err;
 
 	if (model_open(&model, &path, 1, &err)) {
 		say("%s", err.text);
-		model_done(&model);
 		return EXIT_UNUSABLE;
 	}
 	context.model = &model;
@@ -198,7 +197,6 @@ static int read_run(struct delaying *d, bool has_delay, struct measured *ret)
 	map_done(&c.ranks);
 	frame_keys_done(&c.at);
 	symbols_free(context.symbols);
-	model_done(&model);
 	return 0;
 }
 

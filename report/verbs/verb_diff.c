@@ -32,7 +32,7 @@ static int read_capture(const struct command_line *l, size_t at, struct diff *d,
 			struct gathered *ret)
 {
 	struct report_context context = {0};
-	struct model model;
+	SCOPED(model) model = {0};
 	struct err err;
 	int code;
 
@@ -59,7 +59,6 @@ static int read_capture(const struct command_line *l, size_t at, struct diff *d,
 		if (code)
 			say("%s: %s", l->captures[at], err.text);
 	}
-	model_done(&model);
 	return code;
 }
 

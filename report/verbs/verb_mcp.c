@@ -361,7 +361,7 @@ static void remove_call(struct server *s, struct mcp_call *c)
 /* The call has ended, or is ended because its time is over. */
 static void answer_ended(struct server *s, struct mcp_call *c, bool is_killed)
 {
-	struct request r = {.is_modern = c->is_modern};
+	SCOPED(request) r = {.is_modern = c->is_modern};
 	struct err err;
 
 	buffer_text(&r.id, c->id.data);
@@ -370,7 +370,6 @@ static void answer_ended(struct server *s, struct mcp_call *c, bool is_killed)
 	else
 		add_content(&r, &c->answer, strstr(c->answer.data, "\n\"error\":"));
 	print_answer(&r);
-	request_done(&r);
 	remove_call(s, c);
 }
 
@@ -383,7 +382,7 @@ static void start_calls(struct server *s)
 	for (struct mcp_call *c = s->calls; c; c = c->next)
 		running += c->pid > 0;
 	for (struct mcp_call *c = s->calls, *next; c && running < RUNNING_MOST; c = next) {
-		struct request r = {.is_modern = c->is_modern};
+		SCOPED(request) r = {.is_modern = c->is_modern};
 		struct err err;
 
 		next = c->next;
@@ -395,7 +394,6 @@ static void start_calls(struct server *s)
 		buffer_text(&r.id, c->id.data);
 		add_failure(&r, c, &err);
 		print_answer(&r);
-		request_done(&r);
 		remove_call(s, c);
 	}
 }
@@ -433,7 +431,7 @@ static void limit_last(struct server *s)
 
 static void serve(struct server *s, const char *line, size_t length)
 {
-	struct request r = {.server = s, .json = s->json};
+	SCOPED(request) r = {.server = s, .json = s->json};
 
 	if (read_request(&r, line, length)) {
 		if (!r.error)
@@ -443,7 +441,6 @@ static void serve(struct server *s, const char *line, size_t length)
 	} else {
 		cancel(s);
 	}
-	request_done(&r);
 }
 
 static void end_line(struct server *s)

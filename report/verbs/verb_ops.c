@@ -37,7 +37,7 @@ static size_t place_of(const struct ops_output *o, size_t row, size_t column)
 
 static void show_table(struct ops_output *o)
 {
-	struct table table = {.keeps_empty = true};
+	SCOPED(table) table = {.keeps_empty = true};
 
 	for (size_t i = 0; i < o->count; i++)
 		table_column(&table, o->all->columns[o->columns[i]].title, o->all->columns[o->columns[i]].type);
@@ -58,7 +58,6 @@ static void show_table(struct ops_output *o)
 	work_table(o->work, "ops", "PyTorch Operators by Kernel", &table);
 	work_remark_source(o->work, REPORT_DEVICE | REPORT_ATTRIBUTED);
 	emit_end(&o->work->emit);
-	table_done(&table);
 }
 
 /* ---- PyProf's layouts ---- */

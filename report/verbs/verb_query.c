@@ -89,7 +89,7 @@ static void add_cell(struct table *table, enum column_type type, const struct re
 static void show_result(struct work *w, sqlite3_stmt *statement, const struct result *r)
 {
 	size_t columns = (size_t)sqlite3_column_count(statement);
-	struct table table = {.keeps_empty = true};
+	SCOPED(table) table = {.keeps_empty = true};
 
 	for (size_t i = 0; i < columns; i++)
 		table_column(&table, sqlite3_column_name(statement, (int)i), type_of_column(r, i, columns));
@@ -98,7 +98,6 @@ static void show_result(struct work *w, sqlite3_stmt *statement, const struct re
 	work_table(w, "query", NULL, &table);
 	if (w->emit.format == FORMAT_JSON)
 		fputc('\n', w->emit.file);
-	table_done(&table);
 }
 
 static int refuse(struct work *w, sqlite3 *db, int code)

@@ -131,13 +131,12 @@ static void recover_index(struct recovery *r, const char *path)
 		buffer_add(&text, file.data, file.size);
 	mapping_close(&file);
 	for (const char *at = buffer_string(&text), *end; (end = strchr(at, '\n')); at = end + 1) {
-		struct index_line line;
+		SCOPED(index_line) line = {0};
 
 		if (strncmp(at, "launch\t", 7) != 0)
 			continue;
 		index_parse(at, (size_t)(end - at), &line);
 		recover_line(r, &line);
-		index_line_done(&line);
 	}
 }
 

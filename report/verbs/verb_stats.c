@@ -230,7 +230,7 @@ enum { WIDTH_UNKNOWN = 100, WIDTH_LEAST = 40 };
 
 static void show_answer(struct work *w)
 {
-	struct answer answer;
+	SCOPED(answer) answer = {0};
 
 	answer_briefly(&w->context, &answer);
 	for (int i = 0; i < ANSWER_TABLES; i++) {
@@ -239,7 +239,6 @@ static void show_answer(struct work *w)
 		answer_table(&answer, (enum answer_table)i, &table);
 		work_table(w, answer_table_names[i].name, answer_table_names[i].title, &table);
 	}
-	answer_done(&answer);
 	if (w->model.has_profile)
 		say("roles, findings and lines: " REPORT_NOT_IN_PROFILE);
 }
@@ -281,13 +280,12 @@ static void show_summary(struct work *w)
 /* Why the run died or stands still. */
 static bool show_verdict(struct work *w)
 {
-	struct rules rules = {.context = &w->context};
+	SCOPED(rules) rules = {.context = &w->context};
 	SCOPED(buffer) text = {0};
 	bool has = ended_text(rules_ended(&rules), &text);
 
 	progress_clear();
 	fputs(buffer_string(&text), w->emit.file);
-	rules_done(&rules);
 	return has;
 }
 

@@ -32,15 +32,13 @@ static void add_edit(struct work *w, struct causality *s, const char *text, stru
 
 static void add_ranking(struct causality *s, struct table *t)
 {
-	struct prices prices;
-	struct path path;
+	SCOPED(prices) prices = {0};
+	SCOPED(path) path = {0};
 
 	path_find(s, 0, UINT64_MAX, &path);
 	prices_rank(s, &path, &prices);
 	for (size_t i = 0; i < prices.count; i++)
 		add_row(prices.items[i].edit, &prices.items[i].saves, t);
-	prices_done(&prices);
-	path_done(&path);
 }
 
 static int run_whatif(const struct command_line *l)

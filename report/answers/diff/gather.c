@@ -326,13 +326,12 @@ static void gather_ranges(struct diff_gatherer *g)
 	const struct model *m = g->scan.context->model;
 
 	for (size_t i = 0; i < m->image_count; i++) {
-		struct nvtx_tree t;
+		SCOPED(nvtx_tree) t = {0};
 
 		if (!m->images[i].trace)
 			continue;
 		nvtx_tree_make(&t, &m->images[i], g->by == DIFF_OP);
 		gather_nodes(g, &t, &m->images[i]);
-		nvtx_tree_done(&t);
 	}
 }
 
@@ -364,7 +363,7 @@ static void gather_whole(const struct report_context *context, struct whole_run 
 {
 	const struct model *m = context->model;
 	struct recorded recorded = recorded_find(m);
-	struct partition p;
+	SCOPED(partition) p = {0};
 
 	recorded_partition(context, false, &p);
 	for (size_t i = 0; i < p.count; i++) {
@@ -382,7 +381,6 @@ static void gather_whole(const struct report_context *context, struct whole_run 
 	if (recorded.is_part)
 		ret->wall_ns = recorded.ns;
 	ret->is_sampled = samples_any(m);
-	partition_done(&p);
 }
 
 /* ---- all ---- */

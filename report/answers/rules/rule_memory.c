@@ -178,7 +178,7 @@ void rule_memory_leak(struct rules *r, struct finding *f)
 	rule_has(f, COL_PID, COL_GROWTH_MB, COL_STEPS, COL_LINE);
 	r->attribution.symbols = r->context->symbols;
 	for (size_t i = 0; i < m->image_count; i++) {
-		struct heap h;
+		SCOPED(heap) h = {0};
 
 		if (!heap_is_recorded(&m->images[i]))
 			continue;
@@ -189,7 +189,6 @@ void rule_memory_leak(struct rules *r, struct finding *f)
 			    heap_growth(&h.lines[k].values) >= LEAK_BYTES &&
 			    h.lines[k].values.samples >= LEAK_SAMPLES)
 				add_leak(f, &h, &h.lines[k], &most);
-		heap_done(&h);
 	}
 	if (!is_recorded)
 		rule_unchecked(f, "no allocations were recorded: record with --memory=all");

@@ -81,7 +81,7 @@ void rule_short_processes(struct rules *r, struct finding *f)
 	const struct model *m = r->context->model;
 	const struct job_time *t = rules_time(r);
 	SCOPED_MEMORY struct rule_span *spans = mem_alloc((m->process_count + 1) * sizeof(*spans));
-	struct aggregate programs = {.totals_only = true};
+	SCOPED(aggregate) programs = {.totals_only = true};
 	uint64_t forks = 0, cpu_ns = 0;
 	size_t count = 0, known = 0;
 
@@ -113,5 +113,4 @@ void rule_short_processes(struct rules *r, struct finding *f)
 	if (!known)
 		rule_unchecked(f, t->roles.recorded.is_part ? "CPU time of processes is not known of capture ranges"
 							    : "no CPU time of processes was recorded");
-	aggregate_done(&programs);
 }

@@ -370,7 +370,7 @@ static void find_unexplained(struct rules *r, struct finding *f, const struct ra
 
 static void find_late(struct rules *r, struct finding *f, const struct ranks_found *all, const size_t *order)
 {
-	struct rank_causes causes;
+	SCOPED(rank_causes) causes = {0};
 	bool has = false;
 
 	rank_causes_find(r->context, &causes);
@@ -378,7 +378,6 @@ static void find_late(struct rules *r, struct finding *f, const struct ranks_fou
 		has |= add_cause(r, f, all, &causes, &causes.items[i]);
 	if (!has)
 		find_unexplained(r, f, all, order, &causes);
-	rank_causes_done(&causes);
 }
 
 static void rank_run(struct rules *r, struct finding *f,
@@ -408,8 +407,8 @@ static void rank_columns(struct finding *f)
 /* Ranks that did not come to a collective in which the others waited when the run ended. */
 static bool find_missing(struct rules *r, struct finding *f)
 {
-	struct where_place place;
-	struct where_ranks ranks;
+	SCOPED(where_place) place = {0};
+	SCOPED(where_ranks) ranks = {0};
 	bool has;
 
 	where_place_read_briefly(&place, r->context->model, r->context->symbols);
@@ -440,8 +439,6 @@ static bool find_missing(struct rules *r, struct finding *f)
 		}
 	}
 	f->cost_ns = has ? ranks.least_ns : f->cost_ns;
-	where_ranks_done(&ranks);
-	where_place_done(&place);
 	return has;
 }
 

@@ -148,7 +148,7 @@ static void top_lines(const struct answer *a, struct section *ret)
 {
 	const struct report_context *c = &a->context;
 	struct buffer text = {0};
-	struct lines l;
+	SCOPED(lines) l = {0};
 	SCOPED_MEMORY size_t *order = NULL;
 	unsigned kinds = 0;
 
@@ -171,7 +171,6 @@ static void top_lines(const struct answer *a, struct section *ret)
 	ret->title = text.data;
 	for (size_t i = 0; i < ret->total; i++)
 		summary_line_row(&l, c, order[i], kinds, ret);
-	lines_done(&l);
 }
 
 /* "4.79 s, 5 processes (+2 of start-up), exit 0": the end is that of the first process. */
@@ -335,7 +334,7 @@ static void section_show(struct section *s, size_t width, struct buffer *out)
 
 static void section_of_calls(const struct answer *s, struct section *ret)
 {
-	struct aggregate all;
+	SCOPED(aggregate) all = {0};
 
 	answer_calls(s, &all);
 	ret->title = mem_copy_text("OS calls", strlen("OS calls"));
@@ -346,7 +345,6 @@ static void section_of_calls(const struct answer *s, struct section *ret)
 		rule_time(&sum, all.rows[i].total);
 		section_add(ret, sum.data, all.rows[i].count, aggregate_field(&all.rows[i], 0));
 	}
-	aggregate_done(&all);
 }
 
 /* CPU time of all threads. */
@@ -543,7 +541,7 @@ void summary_text(const struct report_context *context, const char *capture, con
 		  struct buffer *ret)
 {
 	SCOPED(buffer) head = {0}, verdict = {0}, tail = {0}, last = {0};
-	struct answer s;
+	SCOPED(answer) s = {0};
 	const struct report_context *c = &s.context;
 	const struct ended *ended;
 	bool is_short;
@@ -579,5 +577,4 @@ void summary_text(const struct report_context *context, const char *capture, con
 	if (!is_short)
 		summary_sections(&s, width, LINES - count_lines(ret) - count_lines(&last), ret);
 	buffer_add(ret, last.data, last.size);
-	answer_done(&s);
 }

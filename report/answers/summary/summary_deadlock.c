@@ -248,7 +248,7 @@ static size_t add_ended(const struct model *m, const struct where_place *place, 
 size_t summary_stall(const struct model *m, const struct where_place *place, uint64_t least_ns,
 		     enum where_stall *ret_stall, struct buffer *out)
 {
-	struct where_ranks ranks;
+	SCOPED(where_ranks) ranks = {0};
 	bool names_missing;
 	size_t named;
 
@@ -258,7 +258,6 @@ size_t summary_stall(const struct model *m, const struct where_place *place, uin
 	named = ranks.stall && ranks.least_ns >= least_ns ? ranks.item_count : 0;
 	if (named && ranks.stall == WHERE_IN_CALLS && add_ended(m, place, &ranks, out)) {
 		*ret_stall = WHERE_MISSING;
-		where_ranks_done(&ranks);
 		return named;
 	}
 	for (size_t i = 0; i < named && i < SHOWN; i++) {
@@ -275,6 +274,5 @@ size_t summary_stall(const struct model *m, const struct where_place *place, uin
 	}
 	if (named > SHOWN)
 		buffer_print(out, "%*s and %zu more ranks\n", SUMMARY_LABEL, "", named - SHOWN);
-	where_ranks_done(&ranks);
 	return named;
 }

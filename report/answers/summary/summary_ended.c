@@ -181,7 +181,7 @@ static void add_waiting(struct rules *r, enum ended_kind kind, const struct wher
 
 static void add_hangs(struct rules *r, const struct where_place *place, struct ended_rows *rows)
 {
-	struct where_ranks ranks;
+	SCOPED(where_ranks) ranks = {0};
 
 	for (size_t i = 0; i < place->count; i++)
 		if (place->items[i].cycle && where_cycle_is_proved(place, place->items[i].cycle))
@@ -191,7 +191,6 @@ static void add_hangs(struct rules *r, const struct where_place *place, struct e
 		where_place_stack(place, ranks.items[i]);
 		add_waiting(r, kind_of_stall(ranks.stall), ranks.items[i], rows);
 	}
-	where_ranks_done(&ranks);
 }
 
 void summary_ended(struct rules *r, struct table *t, const struct code_line *ret_lines[ENDED_KINDS])

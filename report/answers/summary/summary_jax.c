@@ -25,7 +25,7 @@ static void add_runs(struct buffer *b, const struct jax_function *f)
 
 void summary_jax(const struct report_context *context, struct buffer *out)
 {
-	struct jax_functions functions;
+	SCOPED(jax_functions) functions = {0};
 	const struct jax_function *f;
 	uint64_t all = 0;
 	SCOPED_MEMORY size_t *order = NULL;
@@ -52,5 +52,4 @@ void summary_jax(const struct report_context *context, struct buffer *out)
 		}
 		buffer_text(out, "\n");
 	}
-	jax_functions_done(&functions);
 }

@@ -44,7 +44,7 @@ static void find_owner(struct rules *r, struct memory_peak *peak)
 {
 	const struct memory_site *most = NULL;
 	const struct memory_use *use;
-	struct memory memory;
+	SCOPED(memory) memory = {0};
 
 	memory_replay_peaks(r->context->model, peak->image, &memory);
 	use = largest_use(&memory);
@@ -55,7 +55,6 @@ static void find_owner(struct rules *r, struct memory_peak *peak)
 		peak->owned = most->peak_in_use;
 		peak->owner = rule_line(r, peak->image, most->stack);
 	}
-	memory_done(&memory);
 }
 
 static void find_device_peak(struct rules *r, struct memory_peak *ret)
@@ -64,7 +63,7 @@ static void find_device_peak(struct rules *r, struct memory_peak *ret)
 
 	for (size_t i = 0; i < m->image_count; i++) {
 		const struct memory_use *use;
-		struct memory memory;
+		SCOPED(memory) memory = {0};
 
 		memory_replay(m, &m->images[i], &memory, NULL, NULL);
 		use = largest_use(&memory);
@@ -72,7 +71,6 @@ static void find_device_peak(struct rules *r, struct memory_peak *ret)
 			ret->bytes = use->peak;
 			ret->image = &m->images[i];
 		}
-		memory_done(&memory);
 	}
 	if (ret->image)
 		find_owner(r, ret);
@@ -87,7 +85,7 @@ static void find_host_peak(struct rules *r, struct memory_peak *ret)
 	r->attribution.symbols = r->context->symbols;
 	for (size_t i = 0; i < m->image_count; i++) {
 		const struct heap_line *most = NULL;
-		struct heap heap;
+		SCOPED(heap) heap = {0};
 
 		if (!heap_is_recorded(&m->images[i]))
 			continue;
@@ -95,10 +93,8 @@ static void find_host_peak(struct rules *r, struct memory_peak *ret)
 		for (size_t k = 0; k < heap.line_count; k++)
 			if (heap.lines[k].line->file && (!most || heap.lines[k].values.peak > most->values.peak))
 				most = &heap.lines[k];
-		if (most && heap.peak > ret->bytes) {
+		if (most && heap.peak > ret->bytes)
 			*ret = (struct memory_peak){&m->images[i], heap.peak, most->values.peak, most->line};
-		}
-		heap_done(&heap);
 	}
 }
 

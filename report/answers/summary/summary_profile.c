@@ -10,7 +10,7 @@
 
 static void summary_steps(const struct report_context *c, struct buffer *ret)
 {
-	struct step_sums sums;
+	SCOPED(step_sums) sums = {0};
 	uint64_t count = 0, total_ns = 0, least_ns = UINT64_MAX, most_ns = 0;
 
 	steps_sum(c, &sums);
@@ -31,7 +31,6 @@ static void summary_steps(const struct report_context *c, struct buffer *ret)
 			buffer_print(ret, ", in %zu processes", sums.count);
 		buffer_text(ret, "\n");
 	}
-	step_sums_done(&sums);
 }
 
 /* Calls and samples in sums. The nameless ones have a sum without a line and a file: there were too many others. */

@@ -509,7 +509,7 @@ void mpi_waits(const struct model *m, void *context, void (*visit)(void *context
 	       mpi_visit_meeting *meet, struct mpi_wait_counts *ret)
 {
 	struct matching x = {.model = m, .context = context, .visit = visit, .meet = meet, .counts = ret};
-	struct mpi_jobs jobs;
+	SCOPED(mpi_jobs) jobs = {0};
 
 	*ret = (struct mpi_wait_counts){0};
 	mpi_jobs_find(m, &jobs);
@@ -519,5 +519,4 @@ void mpi_waits(const struct model *m, void *context, void (*visit)(void *context
 	match_jobs(&x, &jobs);
 	free(x.jobs);
 	free(x.classes);
-	mpi_jobs_done(&jobs);
 }

@@ -345,7 +345,7 @@ static uint64_t span_of(const struct delays *d)
 
 void rank_causes_find(const struct report_context *c, struct rank_causes *ret)
 {
-	struct delays d = {.context = c, .attribution = {.symbols = c->symbols}};
+	SCOPED(delays) d = {.context = c, .attribution = {.symbols = c->symbols}};
 	SCOPED_MEMORY size_t *order = NULL;
 
 	*ret = (struct rank_causes){0};
@@ -367,7 +367,6 @@ void rank_causes_find(const struct report_context *c, struct rank_causes *ret)
 	ret->meetings = d.counts.collectives + d.counts.messages;
 	ret->reason = d.counts.reason;
 	ret->texts = d.texts;
-	delays_done(&d);
 }
 
 void rank_causes_done(struct rank_causes *r)

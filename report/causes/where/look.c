@@ -378,7 +378,7 @@ static void read_quiet(const struct where_file *file, struct look *l)
 	struct tf_where_begin begin = {0};
 
 	for (size_t at = 0; next_record(&r); at = r.at) {
-		struct look quiet;
+		SCOPED(look) quiet = {0};
 
 		if (r.head.kind == TF_WHERE_BEGIN && (!read_begin(&r, &begin) || begin.reason != TF_WHERE_QUIET))
 			begin = (struct tf_where_begin){0};
@@ -388,7 +388,6 @@ static void read_quiet(const struct where_file *file, struct look *l)
 			continue;
 		if (read_one(file, at, &quiet) && quiet.is_complete)
 			merge_quiet(l, &quiet);
-		look_done(&quiet);
 	}
 	l->is_complete |= l->count > 0;
 }

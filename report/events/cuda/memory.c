@@ -341,7 +341,7 @@ void memory_replay(const struct model *model, const struct image *image, struct 
 
 void memory_replay_peaks(const struct model *model, const struct image *image, struct memory *ret)
 {
-	struct memory first;
+	SCOPED(memory) first = {0};
 	struct memory_replay r = {.m = ret, .model = model};
 
 	memory_replay(model, image, &first, NULL, NULL);
@@ -349,7 +349,6 @@ void memory_replay_peaks(const struct model *model, const struct image *image, s
 	if (first.use_count || first.failure_count || first.unknown_frees)
 		memory_pass_change(&r, first.uses, first.use_count);
 	replay_done(&r);
-	memory_done(&first);
 }
 
 void memory_done(struct memory *m)

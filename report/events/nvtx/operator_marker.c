@@ -339,16 +339,13 @@ static const char *const same_arguments[][2] = {
 
 static bool marker_work_like(const char *name, const struct arguments *a, struct operator_work *ret)
 {
-	struct buffer sizes = {0}, none = {0};
-	bool is_known;
+	SCOPED(buffer) sizes = {0}, none = {0};
 
 	if (!strcmp(name, "aten::embedding") && a->count > 1) /* aten has the table first */
 		add_sizes(&sizes, a->items[1].numbers, a->items[1].count);
 	for (size_t i = 0; i < a->count && field_is(&a->items[i].type, "tensor"); i++)
 		add_sizes(&sizes, a->items[i].numbers, a->items[i].count);
-	is_known = sizes.size && work_of(name, &sizes, &none, ret);
-	buffer_done(&sizes);
-	return is_known;
+	return sizes.size && work_of(name, &sizes, &none, ret);
 }
 
 /* Python's operators: "__iadd__" and "__radd__" are add. */

@@ -100,7 +100,7 @@ static void callers_add(struct callers *k, size_t query, struct buffer *text, ui
 
 static void read_stacks(struct callers *k, struct symbols *symbols)
 {
-	struct attribution attribution = {.symbols = symbols};
+	SCOPED(attribution) attribution = {.symbols = symbols};
 	SCOPED(buffer) caller = {0};
 
 	array_each(const struct stack_time, t, k->times, k->time_count) {
@@ -114,7 +114,6 @@ static void read_stacks(struct callers *k, struct symbols *symbols)
 			callers_add(k, q, &caller, t->ns);
 		}
 	}
-	attribution_done(&attribution);
 }
 
 static void conclude(const struct callers *k, size_t query)

@@ -497,7 +497,7 @@ void lines_gather(const struct report_context *context, struct lines *ret)
 
 void lines_gather_each(const struct report_context *context, lines_each *each, void *more, struct lines *ret)
 {
-	struct lines_pass w;
+	SCOPED(lines_pass) w = {0};
 
 	lines_pass_begin(&w, context, ret);
 	w.each = each;
@@ -510,7 +510,6 @@ void lines_gather_each(const struct report_context *context, lines_each *each, v
 		if (w.stacks.slots[i].used && !(uint32_t)w.stacks.slots[i].a)
 			*map_put(&ret->stacks, w.stacks.slots[i].a >> 32, w.stacks.slots[i].b, NULL) =
 				1ull + w.sites[w.stacks.slots[i].value >> 1].row;
-	lines_pass_done(&w);
 }
 
 /* ---- order ---- */

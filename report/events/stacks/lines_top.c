@@ -107,7 +107,7 @@ void lines_top(const struct report_context *context, size_t wanted, const struct
 	struct report_context plain = *context;
 	SCOPED_MEMORY struct ranked *ranked = NULL;
 	SCOPED_MEMORY uint64_t *lines = NULL;
-	struct lines_pass w;
+	SCOPED(lines_pass) w = {0};
 	size_t count;
 
 	plain.by = BY_NOTHING;
@@ -123,7 +123,6 @@ void lines_top(const struct report_context *context, size_t wanted, const struct
 			break;
 		lines_add_row(&w, ranked[i].site);
 	}
-	lines_pass_done(&w);
 }
 
 const struct texts *lines_files(const struct report_context *context)
@@ -131,11 +130,10 @@ const struct texts *lines_files(const struct report_context *context)
 	struct user_files *f = attachment_find(&context->model->attachments, &files_kind);
 
 	if (!f) {
-		struct lines l;
+		SCOPED(lines) l = {0};
 
 		f = files_of(context);
 		lines_top(context, 0, NULL, &l);
-		lines_done(&l);
 	}
 	return &f->list;
 }

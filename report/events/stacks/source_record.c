@@ -100,7 +100,7 @@ static bool find_in(const char *text, const char *file, struct source_record *re
 
 	while (*text && !is_found) {
 		size_t length = strcspn(text, "\n");
-		struct index_line line;
+		SCOPED(index_line) line = {0};
 
 		index_parse(text, length, &line);
 		is_found = !strcmp(line.name, "source") && !strcmp(index_text(&line, "file"), file) &&
@@ -108,7 +108,6 @@ static bool find_in(const char *text, const char *file, struct source_record *re
 		if (is_found)
 			*ret = (struct source_record){index_number(&line, "size"), index_number(&line, "mtime_ns"),
 						      index_number(&line, "hash")};
-		index_line_done(&line);
 		text += length + (text[length] == '\n');
 	}
 	return is_found;
@@ -132,7 +131,7 @@ void source_records_write(const struct texts *files, struct buffer *ret)
 	size_t bytes = 0;
 
 	for (size_t i = 0; i < files->count && i < RECORDED_FILES; i++) {
-		struct source_file f;
+		SCOPED(source_file) f = {0};
 		struct err err;
 
 		if (!source_file_read(files->items[i], RECORDED_BYTES - bytes, &f, &err)) {
@@ -142,6 +141,5 @@ void source_records_write(const struct texts *files, struct buffer *ret)
 				     f.is.mtime_ns, f.is.hash);
 			bytes += f.is.size;
 		}
-		source_file_done(&f);
 	}
 }

@@ -27,7 +27,7 @@ static void line_count(struct top *l, const struct where_item *item)
 void top_sample_one(struct top *l)
 {
 	SCOPED(model) m = {0};
-	struct where_place place;
+	SCOPED(where_place) place = {0};
 	SCOPED(texts) errors = {0};
 	uint64_t request;
 
@@ -41,7 +41,6 @@ void top_sample_one(struct top *l)
 		line_count(l, &place.items[i]);
 	}
 	l->sample_count++;
-	where_place_done(&place);
 }
 
 void top_sample(struct top *l, uint64_t until_ns)

@@ -342,13 +342,12 @@ static void place_from_lines(struct model *m, struct index_machine *place, const
 	while (at < end) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
 		size_t length = newline ? (size_t)(newline - at) : (size_t)(end - at);
-		struct index_line line;
+		SCOPED(index_line) line = {0};
 		bool found = length > 8 && (!memcmp(at, "process\t", 8) || !memcmp(at, "launch\t", 7));
 
 		if (found) {
 			index_parse(at, length, &line);
 			line_machine(m, place, &line);
-			index_line_done(&line);
 			return;
 		}
 		at += length + 1;
@@ -366,7 +365,7 @@ void model_index(struct model *m, const char *path, const char *name, const stru
 	place_from_lines(m, &place, at, end);
 	while (at < end) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
-		struct index_line line;
+		SCOPED(index_line) line = {0};
 
 		if (!newline) { /* its writer was killed in write(2), or the disk was full */
 			texts_add(&m->problems, "%s: the last line is truncated", path);
@@ -374,7 +373,6 @@ void model_index(struct model *m, const char *path, const char *name, const stru
 		}
 		index_parse(at, (size_t)(newline - at), &line);
 		foreign += !apply_line(m, &place, &line);
-		index_line_done(&line);
 		at = newline + 1;
 	}
 	if (foreign)

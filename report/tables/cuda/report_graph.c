@@ -99,10 +99,9 @@ int report_cuda_graph_node_sum(const struct report_context *c, struct table *tab
 		{COL_PID, COL_GRAPH, COL_NODE_NUMBER, COL_LAUNCHES, COL_BY_NODES, COL_EXECUTIONS, COL_TOTAL_TIME_NS,
 		 COL_ESTIMATED_NS, COL_ERROR_NS, COL_NAME, COL_LINE, COL_MADE_BY},
 		sizeof(struct node_row), nodes_collect, node_cells};
-	struct attribution attribution = {.symbols = c->symbols};
+	SCOPED(attribution) attribution = {.symbols = c->symbols};
 
 	report_rows(c, table, &report, &attribution);
-	attribution_done(&attribution);
 	return table_rows(table)
 		       ? 0
 		       : err_set(err, -ENODATA,

@@ -23,8 +23,8 @@ static void line_cell(struct attribution *a, const struct jax_function *f, struc
 
 int report_jax_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	struct attribution attribution = {.symbols = c->symbols};
-	struct jax_functions functions;
+	SCOPED(attribution) attribution = {.symbols = c->symbols};
+	SCOPED(jax_functions) functions = {0};
 	size_t *order, field = c->by != BY_NOTHING;
 	uint64_t all = 0;
 
@@ -62,15 +62,13 @@ int report_jax_sum(const struct report_context *c, struct table *table, struct e
 	}
 	table->hides_zeros = true;
 	free(order);
-	jax_functions_done(&functions);
-	attribution_done(&attribution);
 	return table_rows(table) ? 0 : err_set(err, -ENODATA, "no ranges of JAX: record with --jax");
 }
 
 /* An executable that is not written was compiled too fast to be worth it, is too small, or is another process's. */
 int report_jax_cache_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	struct jax_functions functions;
+	SCOPED(jax_functions) functions = {0};
 	size_t *order, field = c->by != BY_NOTHING;
 
 	by_column(c, table);
@@ -94,7 +92,6 @@ int report_jax_cache_sum(const struct report_context *c, struct table *table, st
 		table_text(table, aggregate_field(row, field));
 	}
 	free(order);
-	jax_functions_done(&functions);
 	return table_rows(table) ? 0
 				 : err_set(err, -ENODATA, "no compilation asked JAX's persistent cache: record with "
 					   "--jax, and set JAX_COMPILATION_CACHE_DIR");

@@ -33,10 +33,9 @@ static int by_bytes(size_t i, size_t k, const void *items)
 
 int report_jax_live_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	struct attribution attribution = {.symbols = c->symbols, .is_innermost = c->lines_all};
-	struct jax_live live;
+	SCOPED(attribution) attribution = {.symbols = c->symbols, .is_innermost = c->lines_all};
+	SCOPED(jax_live) live = {0};
 	SCOPED_MEMORY size_t *order = NULL;
-	int code;
 
 	table_has(table, COL_PID, COL_SHARE_OF_PEAK_PERCENT, COL_IN_USE_AT_PEAK_MB, COL_BUFFERS, COL_PEAK_AT_NS,
 		  COL_FIRST_MB, COL_LAST_MB, COL_GROWTH_MB, COL_MAX_MB, COL_ARRAY, COL_DEVICE, COL_LINE);
@@ -59,16 +58,12 @@ int report_jax_live_sum(const struct report_context *c, struct table *table, str
 		table_text(table, b->devices);
 		table_text(table, *b->line ? b->line : "?");
 	}
-	code = live.look_count ? 0 : no_looks(err);
-	jax_live_done(&live);
-	attribution_done(&attribution);
-	return code;
+	return live.look_count ? 0 : no_looks(err);
 }
 
 int report_jax_live_trace(const struct report_context *c, struct table *table, struct err *err)
 {
-	struct jax_live live;
-	int code;
+	SCOPED(jax_live) live = {0};
 
 	table_has(table, COL_TIME_NS, COL_PID, COL_HOST, COL_RANK, COL_BUFFERS, COL_LIVE_MB);
 	jax_live_make(c->model, NULL, &live);
@@ -80,14 +75,12 @@ int report_jax_live_trace(const struct report_context *c, struct table *table, s
 		table_number(table, l->buffers);
 		table_number(table, l->bytes);
 	}
-	code = live.look_count ? 0 : no_looks(err);
-	jax_live_done(&live);
-	return code;
+	return live.look_count ? 0 : no_looks(err);
 }
 
 int report_jax_exec_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	struct jax_executables list;
+	SCOPED(jax_executables) list = {0};
 	int code;
 
 	table_has(table, COL_TOTAL_MB, COL_ARGUMENTS_MB, COL_OUTPUTS_MB, COL_ALIASED_MB, COL_TEMPORARY_MB, COL_CODE_MB,
@@ -107,6 +100,5 @@ int report_jax_exec_sum(const struct report_context *c, struct table *table, str
 	table->hides_zeros = true;
 	code = list.count ? 0
 			  : err_set(err, -ENODATA, "no executables of JAX whose memory is known: record with --jax");
-	jax_executables_done(&list);
 	return code;
 }

@@ -83,7 +83,7 @@ struct heap_rows {
 
 static void rows_gather(const struct report_context *c, struct heap_rows *ret)
 {
-	struct attribution attribution = {.symbols = c->symbols, .is_innermost = c->lines_all};
+	SCOPED(attribution) attribution = {.symbols = c->symbols, .is_innermost = c->lines_all};
 	const struct model *m = c->model;
 
 	*ret = (struct heap_rows){.heaps = mem_alloc((m->image_count + 1) * sizeof(struct heap))};
@@ -97,7 +97,6 @@ static void rows_gather(const struct report_context *c, struct heap_rows *ret)
 		for (size_t k = 0; k < h->line_count; k++)
 			list_add(ret, (struct heap_row){h, &h->lines[k]});
 	}
-	attribution_done(&attribution);
 }
 
 static void rows_done(struct heap_rows *r)

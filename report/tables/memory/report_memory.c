@@ -41,12 +41,11 @@ static void site_cells(const struct memory_view *v, uint32_t function, uint32_t 
 static void fill_by_image(const struct report_context *c, struct table *table, void (*rows)(const struct memory_view *))
 {
 	for (size_t i = 0; i < c->model->image_count; i++) {
-		struct memory m;
+		SCOPED(memory) m = {0};
 		struct memory_view v = {.context = c, .table = table, .memory = &m};
 
 		memory_replay_peaks(c->model, &c->model->images[i], &m);
 		rows(&v);
-		memory_done(&m);
 	}
 }
 

@@ -143,7 +143,7 @@ static void mpi_visit_call(struct scan *s, const struct event *e)
 
 static int mpi_view(const struct report_context *c, struct table *table, const struct mpi_report *view)
 {
-	struct aggregate aggregate = {.totals_only = c->totals_only};
+	SCOPED(aggregate) aggregate = {.totals_only = c->totals_only};
 	struct visit v = {.view = view};
 
 	scan_aggregate(&(struct scan){.context = c,
@@ -153,7 +153,6 @@ static int mpi_view(const struct report_context *c, struct table *table, const s
 		       mpi_visit_call);
 	aggregate_table(c, &aggregate, &view->shape, table);
 	attribution_done(&v.attribution);
-	aggregate_done(&aggregate);
 	return 0;
 }
 

@@ -106,7 +106,7 @@ static void fill_row(const struct report_context *c, const struct aggregate_row 
 
 int report_mpi_overlap_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	struct aggregate sum = {.totals_only = true};
+	SCOPED(aggregate) sum = {.totals_only = true};
 	struct overlaps all = {0};
 	struct scan s = {.context = c, .aggregate = &sum, .more = &all};
 
@@ -127,7 +127,6 @@ int report_mpi_overlap_sum(const struct report_context *c, struct table *table, 
 		if (all.items[sum.rows[i].report_value].between_ns + sum.rows[i].total)
 			fill_row(c, &sum.rows[i], &all.items[sum.rows[i].report_value], table);
 	attribution_done(&all.attribution);
-	aggregate_done(&sum);
 	free(all.items);
 	return 0;
 }

@@ -84,7 +84,7 @@ static void matrix_visit(struct scan *s, const struct event *e)
 int report_mpi_matrix(const struct report_context *c, struct table *table, struct err *err)
 {
 	struct report_context whole = *c;
-	struct aggregate sum = {.totals_only = true};
+	SCOPED(aggregate) sum = {.totals_only = true};
 
 	(void)err;
 	whole.by = BY_NOTHING;
@@ -98,6 +98,5 @@ int report_mpi_matrix(const struct report_context *c, struct table *table, struc
 		table_number(table, r->total);
 		table_number(table, r->total / r->count);
 	}
-	aggregate_done(&sum);
 	return 0;
 }

@@ -36,10 +36,9 @@ int report_openmp_sum(const struct report_context *c, struct table *table, struc
 							   .has_percent = true},
 						 .groups = 1u << TF_GROUP_OPENMP,
 						 .visit = construct_visit};
-	struct attribution attribution = {.symbols = c->symbols};
+	SCOPED(attribution) attribution = {.symbols = c->symbols};
 	int code = report_sums(c, table, err, &report, &attribution);
 
-	attribution_done(&attribution);
 	if (!code && !table_rows(table))
 		return err_set(err, -ENODATA, "no OpenMP was recorded: -t openmp records it");
 	return code;
@@ -71,7 +70,7 @@ static void place_row(const struct openmp_place *p, double wait_ns, struct table
 
 int report_openmp_wait_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	struct openmp_places places;
+	SCOPED(openmp_places) places = {0};
 	double wait_ns = 0;
 
 	openmp_places_find(c, &places);
@@ -81,6 +80,5 @@ int report_openmp_wait_sum(const struct report_context *c, struct table *table, 
 		wait_ns += (double)places.items[i].wait_ns;
 	for (size_t i = 0; i < places.count; i++)
 		place_row(&places.items[i], wait_ns > 0 ? wait_ns : 1, table);
-	openmp_places_done(&places);
 	return table_rows(table) ? 0 : err_set(err, -ENODATA, "no OpenMP was recorded: -t openmp records it");
 }

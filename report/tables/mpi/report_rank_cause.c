@@ -18,7 +18,7 @@ static void parts_cell(struct table *table, const struct rank_cause *r)
 
 int report_rank_cause_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	struct rank_causes all;
+	SCOPED(rank_causes) all = {0};
 	double sum = 0;
 	int status = 0;
 
@@ -43,6 +43,5 @@ int report_rank_cause_sum(const struct report_context *c, struct table *table, s
 	if (!all.ranks)
 		status = err_set(err, -ENODATA, "ranks were not matched: %s",
 				 all.reason ? all.reason : "there are not two ranks that were recorded since MPI_Init");
-	rank_causes_done(&all);
 	return status;
 }

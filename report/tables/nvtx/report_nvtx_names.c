@@ -44,7 +44,7 @@ static void add_id(struct table *table, uint64_t id)
 
 static void nvtx_names_add_image(const struct image *image, struct table *table)
 {
-	struct nvtx_definitions d;
+	SCOPED(nvtx_definitions) d = {0};
 
 	nvtx_definitions_make(&d, image->trace);
 	list_each(const struct nvtx_definition, n, &d) {
@@ -60,7 +60,6 @@ static void nvtx_names_add_image(const struct image *image, struct table *table)
 		add_id(table, n->head.id);
 		table_text(table, n->name);
 	}
-	nvtx_definitions_done(&d);
 }
 
 int report_nvtx_names(const struct report_context *c, struct table *table, struct err *err)

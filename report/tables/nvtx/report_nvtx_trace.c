@@ -73,7 +73,7 @@ int report_nvtx_pushpop_trace(const struct report_context *c, struct table *tabl
 	if (has_operators)
 		operator_columns(table);
 	for (size_t i = 0; i < c->model->image_count; i++) {
-		struct nvtx_tree t;
+		SCOPED(nvtx_tree) t = {0};
 		SCOPED_MEMORY uint64_t *children = NULL;
 
 		nvtx_tree_make(&t, &c->model->images[i], true);
@@ -81,7 +81,6 @@ int report_nvtx_pushpop_trace(const struct report_context *c, struct table *tabl
 		for (size_t k = 0; k < t.count; k++)
 			nvtx_trace_add_row(c, table, &t, k, first, children[k], has_operators);
 		first += t.count;
-		nvtx_tree_done(&t);
 	}
 	return 0;
 }

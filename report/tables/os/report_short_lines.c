@@ -64,8 +64,8 @@ int report_osrt_short_line_sum(const struct report_context *c, struct table *tab
 		.totals_only = true,
 		.has_percent = true,
 	};
-	struct attribution attribution = {.symbols = c->symbols, .is_innermost = c->lines_all};
-	struct aggregate aggregate = {.totals_only = true};
+	SCOPED(attribution) attribution = {.symbols = c->symbols, .is_innermost = c->lines_all};
+	SCOPED(aggregate) aggregate = {.totals_only = true};
 	struct scan s = {.context = c, .aggregate = &aggregate, .more = &attribution};
 	int code = 0;
 
@@ -82,7 +82,5 @@ int report_osrt_short_line_sum(const struct report_context *c, struct table *tab
 		code = err_set(err, -ENODATA,
 			       "no stacks of calls below the threshold: record with --osrt-short-sampling=N");
 	aggregate_table(c, &aggregate, &shape, table);
-	attribution_done(&attribution);
-	aggregate_done(&aggregate);
 	return code;
 }

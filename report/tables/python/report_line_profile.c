@@ -300,7 +300,7 @@ bool line_profile_lacks(const struct model *m, struct buffer *ret)
 
 static bool profile_table(const struct report_context *c, bool is_memory, struct table *table)
 {
-	struct line_profile p = {.is_memory = is_memory};
+	SCOPED(line_profile) p = {.is_memory = is_memory};
 
 	for (size_t i = 0; i < c->model->image_count; i++) {
 		const struct trace *t = c->model->images[i].trace;
@@ -310,7 +310,6 @@ static bool profile_table(const struct report_context *c, bool is_memory, struct
 	}
 	rows_merge(&p);
 	profile_rows(c, &p, table);
-	line_profile_done(&p);
 	return table_rows(table);
 }
 

@@ -244,7 +244,7 @@ static void add_spools(const struct ledger *l)
 
 static void add_unsampled(const struct ledger *l)
 {
-	struct unsampled unsampled;
+	SCOPED(unsampled) unsampled = {0};
 	SCOPED(buffer) text = {0};
 
 	unsampled_find(l->context->model, &unsampled);
@@ -253,7 +253,6 @@ static void add_unsampled(const struct ledger *l)
 		buffer_print(&text, "processes: %s", unsampled.items[i].text);
 		add_entry(l, LEDGER_NOT_SAMPLED, -1, NULL, unsampled.items[i].processes, text.data);
 	}
-	unsampled_done(&unsampled);
 }
 
 static void add_cpu(const struct ledger *l)

@@ -102,13 +102,12 @@ void ledger_add_device(const struct report_context *c, const struct image *image
 
 void ledger_add_memory(const struct model *m, const struct image *image, struct ledger_facts *f)
 {
-	struct memory memory;
+	SCOPED(memory) memory = {0};
 
 	memory_replay(m, image, &memory, NULL, NULL);
 	f->counts[LEDGER_UNKNOWN_FREES] += memory.unknown_frees;
 	f->counts[LEDGER_BLOCKS_REPLACED] += memory.replaced;
 	f->counts[LEDGER_FAILURES_LEFT_OUT] += memory.failures_left_out;
-	memory_done(&memory);
 }
 
 static uint64_t count_slowed(const struct trace *t)

@@ -64,7 +64,7 @@ static void crash_row(const struct report_context *c, struct attribution *lines,
 
 int report_crashes(const struct report_context *c, struct table *table, struct err *err)
 {
-	struct attribution lines = {.symbols = c->symbols};
+	SCOPED(attribution) lines = {.symbols = c->symbols};
 	struct crash crash;
 
 	(void)err;
@@ -72,6 +72,5 @@ int report_crashes(const struct report_context *c, struct table *table, struct e
 	for (size_t i = 0; i < c->model->process_count; i++)
 		if (crash_find(c->model, &c->model->processes[i], &crash))
 			crash_row(c, &lines, &c->model->processes[i], &crash, table);
-	attribution_done(&lines);
 	return 0;
 }

@@ -59,14 +59,13 @@ static void add_spools(const struct model *m, struct buffer *ret)
 
 static void add_unsampled(const struct model *m, struct buffer *ret)
 {
-	struct unsampled unsampled;
+	SCOPED(unsampled) unsampled = {0};
 
 	unsampled_find(m, &unsampled);
 	for (size_t i = 0; i < unsampled.count; i++) {
 		buffer_text(ret, ", ");
 		unsampled_words(&unsampled.items[i], ret);
 	}
-	unsampled_done(&unsampled);
 }
 
 /* Notes that the summary prints: why samples are missing, and why events are. */

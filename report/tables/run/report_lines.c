@@ -278,10 +278,10 @@ static void add_work(void *context, const struct image *image, const struct op *
 
 static void add_host_memory(const struct report_context *c, struct lines *lines)
 {
-	struct attribution attribution = {.symbols = c->symbols};
+	SCOPED(attribution) attribution = {.symbols = c->symbols};
 
 	for (size_t i = 0; i < c->model->image_count; i++) {
-		struct heap h;
+		SCOPED(heap) h = {0};
 
 		heap_replay(c->model, &c->model->images[i], &attribution, &h);
 		for (size_t k = 0; k < h.stack_count; k++) {
@@ -293,9 +293,7 @@ static void add_host_memory(const struct report_context *c, struct lines *lines)
 			values[LINE_HOST_PEAK] += h.stacks[k].values.peak;
 			values[LINE_HOST_GROWTH] += heap_growth(&h.stacks[k].values);
 		}
-		heap_done(&h);
 	}
-	attribution_done(&attribution);
 }
 
 /* ---- idle helpers ---- */
@@ -307,16 +305,14 @@ struct line_helpers {
 
 static void find_work(const struct report_context *c, struct map *ret)
 {
-	struct partition p;
-	struct helpers helpers;
+	SCOPED(partition) p = {0};
+	SCOPED(helpers) helpers = {0};
 
 	partition_make(c, true, &p);
 	helpers_find(c, &p, &helpers);
 	for (size_t i = 0; i < p.count; i++)
 		if (!helpers_have(&helpers, &p, i))
 			map_put(ret, (uintptr_t)p.threads[i].image, p.threads[i].tid, NULL);
-	helpers_done(&helpers);
-	partition_done(&p);
 }
 
 static void add_helpers(void *more, uint32_t row, const struct scan *s, const struct event *e, uint64_t ns)
@@ -411,7 +407,7 @@ int report_line_shares(const struct report_context *c, struct table *table, stru
 
 int report_lines(const struct report_context *c, struct table *table, struct err *err)
 {
-	struct lines lines;
+	SCOPED(lines) lines = {0};
 	int code = 0;
 
 	gather(c, c->has_asides, &lines);
@@ -425,6 +421,5 @@ int report_lines(const struct report_context *c, struct table *table, struct err
 		code = lines_annotate_source(c, &lines, table, err);
 	else
 		lines_fill_table(c, &lines, table);
-	lines_done(&lines);
 	return code;
 }

@@ -72,14 +72,13 @@ static void sum_row(const struct step_sum *s, struct table *table)
 
 int report_steps_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	struct step_sums sums;
+	SCOPED(step_sums) sums = {0};
 
 	steps_sum(c, &sums);
 	table_has(table, COL_RANK, COL_PID, COL_TID, COL_SOURCE, COL_TOTAL_TIME_NS, COL_STEPS, COL_AVG_NS, COL_MED_NS,
 		  COL_MIN_NS, COL_MAX_NS, COL_STDDEV_NS);
 	for (size_t i = 0; i < sums.count; i++)
 		sum_row(&sums.items[i], table);
-	step_sums_done(&sums);
 	if (table->cell_count)
 		return 0;
 	return err_set(err, -ENODATA, "%s", c->model->has_profile ? NO_SUMS : NO_STEPS);

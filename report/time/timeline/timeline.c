@@ -415,13 +415,12 @@ static void visit_cuda_memory(void *context, const struct memory *m, const struc
 
 static void visit_counters(struct timeline *t)
 {
-	struct memory m;
+	SCOPED(memory) m = {0};
 
 	if (t->is_first)
 		resident_of(t->model, t->image, t, visit_resident);
 	heap_over_time(t->model, t->image, visit_heap, t);
 	memory_replay(t->model, t->image, &m, visit_cuda_memory, t);
-	memory_done(&m);
 }
 
 /* ---- programs ---- */

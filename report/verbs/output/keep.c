@@ -47,7 +47,7 @@ int keep_symbols(const char *directory, struct err *err)
 	char *paths[] = {mem_copy_text(directory, strlen(directory))};
 	struct symbols *symbols;
 	SCOPED(buffer) text = {0};
-	struct model model;
+	SCOPED(model) model = {0};
 	int code = model_open(&model, paths, 1, err);
 
 	if (!code) {
@@ -56,7 +56,6 @@ int keep_symbols(const char *directory, struct err *err)
 		code = write_file(directory, "names.symbols", &text, err);
 		symbols_free(symbols);
 	}
-	model_done(&model);
 	free(paths[0]);
 	return code;
 }

@@ -192,12 +192,11 @@ static int ask(const char *capture, const struct model *m, struct where_answers 
 int where_request(const char *capture, struct where_answers *ret, struct err *err)
 {
 	char *paths[] = {(char *)capture};
-	struct model m;
+	SCOPED(model) m = {0};
 	int code = model_open(&m, paths, 1, err);
 
 	*ret = (struct where_answers){0};
 	if (!code)
 		code = ask(capture, &m, ret, err);
-	model_done(&m);
 	return code;
 }
