@@ -61,14 +61,24 @@ static size_t python_find(struct python_times *p, struct finding *f, unsigned in
 	return worst;
 }
 
-static void python_begin(struct python_times *p, struct rules *r, bool (*is_wanted)(const char *file))
+/* The process for which visit() adds most time, with rows for the processes of the finding; NULL: there is none. */
+static const struct process *python_worst(struct python_times *p, void (*visit)(struct scan *, const struct event *),
+					  unsigned int percent, uint64_t calls, struct finding *f)
 {
-	size_t count = r->context->model->process_count + 1;
+	const struct report_context *c = p->rules->context;
+	size_t count = c->model->process_count + 1, worst;
 
-	*p = (struct python_times){.rules = r,
-				   .is_wanted = is_wanted,
-				   .ns = mem_alloc(count * sizeof(*p->ns)),
-				   .calls = mem_alloc(count * sizeof(*p->calls))};
+	p->ns = mem_alloc(count * sizeof(*p->ns));
+	p->calls = mem_alloc(count * sizeof(*p->calls));
+	rule_call_columns(f);
+	scan_events(&(struct scan){.context = c,
+				   .args = 1u << TF_ARG_STACK,
+				   .call_args = 1u << TF_ARG_STACK,
+				   .groups = 1u << TF_GROUP_OSRT,
+				   .more = p},
+		    visit);
+	worst = python_find(p, f, percent, calls);
+	return f->verdict == VERDICT_FOUND ? &c->model->processes[worst] : NULL;
 }
 
 static void python_end(struct python_times *p, struct finding *f)
@@ -123,22 +133,10 @@ static void add_worker_line(struct rules *r, const struct process *parent, struc
 
 void rule_slow_loader(struct rules *r, struct finding *f)
 {
-	struct python_times p;
-	size_t worst;
+	struct python_times p = {.rules = r, .is_wanted = is_loader_file, .is_unwanted = attribution_has_import};
+	const struct process *process = python_worst(&p, visit_loader, LOADER_PERCENT, LOADER_WAITS, f);
 
-	python_begin(&p, r, is_loader_file);
-	p.is_unwanted = attribution_has_import;
-	rule_call_columns(f);
-	scan_events(&(struct scan){.context = r->context,
-				   .args = 1u << TF_ARG_STACK,
-				   .call_args = 1u << TF_ARG_STACK,
-				   .groups = 1u << TF_GROUP_OSRT,
-				   .more = &p},
-		    visit_loader);
-	worst = python_find(&p, f, LOADER_PERCENT, LOADER_WAITS);
-	if (f->verdict == VERDICT_FOUND) {
-		const struct process *process = &r->context->model->processes[worst];
-
+	if (process) {
 		buffer_print(&f->text, "process %u waits ", process->pid);
 		rule_time(&f->text, f->cost_ns);
 		buffer_print(&f->text, " for its %zu worker processes, %.1f %% of its time",
@@ -188,25 +186,13 @@ static void visit_callback(struct scan *s, const struct event *e)
 
 void rule_blocked_loop(struct rules *r, struct finding *f)
 {
-	struct python_times p;
-	size_t worst;
+	struct python_times p = {.rules = r, .is_wanted = is_callback_file, .is_unwanted = is_startup};
+	const struct process *process = python_worst(&p, visit_callback, LOOP_PERCENT, LOOP_CALLS, f);
 
-	python_begin(&p, r, is_callback_file);
-	p.is_unwanted = is_startup;
-	rule_call_columns(f);
-	scan_events(&(struct scan){.context = r->context,
-				   .args = 1u << TF_ARG_STACK,
-				   .call_args = 1u << TF_ARG_STACK,
-				   .groups = 1u << TF_GROUP_OSRT,
-				   .more = &p},
-		    visit_callback);
-	worst = python_find(&p, f, LOOP_PERCENT, LOOP_CALLS);
-	if (f->verdict == VERDICT_FOUND) {
-		const struct process *process = &r->context->model->processes[worst];
-
+	if (process) {
 		buffer_print(&f->text,
 			     "%llu blocking calls in coroutines stop the event loop (asyncio) of process %u for ",
-			     (unsigned long long)p.calls[worst], process->pid);
+			     (unsigned long long)p.calls[process - r->context->model->processes], process->pid);
 		rule_time(&f->text, f->cost_ns);
 		buffer_print(&f->text, ", %.1f %% of its time",
 			     100 * (double)f->cost_ns / (double)recorded_wall(r->context->model, process));
