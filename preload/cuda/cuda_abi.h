@@ -3,8 +3,7 @@
  * that every build records CUDA, with NVIDIA's headers or without them; tests/abi compares them, and the prototypes
  * in the rows, with NVIDIA's headers. They are the same in all releases from 11.8 on. Of structures that are
  * passed by address, only the fields up to the last one that is read are declared. */
-#ifndef PILLION_CUDA_ABI_H
-#define PILLION_CUDA_ABI_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -204,5 +203,3 @@ typedef struct CUDA_MEMCPY3D_st {
 	size_t dstPitch, dstHeight;
 	size_t WidthInBytes, Height, Depth;
 } CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER;
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How calls of CUDA's runtime and driver are recorded. Every call is recorded, however short, with the same arguments
  * for both layers. A file that uses CUDA_TIME must define CUDA_LAYER, the group of its functions. */
-#ifndef PILLION_CUDA_CALL_H
-#define PILLION_CUDA_CALL_H
+#pragma once
 
 #include "preload/cuda/cuda_abi.h"
 #include "runtime/recorder/device/cupti.h"
@@ -251,5 +250,3 @@ void cuda_name_know_as(uintptr_t handle, uintptr_t function);
 
 /* The id of its TF_BLOB_KERNEL; 0: no name. */
 uint32_t cuda_name_id(uintptr_t function);
-
-#endif

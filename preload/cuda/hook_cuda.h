@@ -11,8 +11,7 @@
  *   that adds a node to a graph.
  *
  * Prototypes that differ between the headers of 12 and 13, or that 11.8 lacks, are WORDS. */
-#ifndef PILLION_HOOK_CUDA_H
-#define PILLION_HOOK_CUDA_H
+#pragma once
 
 #define CU_PTDS(X, kind, symbol, parameters, arguments, about, record, since)                                          \
 	X(kind, CUresult, symbol, parameters, arguments, about, record, since)                                         \
@@ -494,5 +493,3 @@
 	X(OWN, CUresult, cuGetProcAddress_v2,                                                                          \
 		(const char *symbol, void **pfn, int cudaVersion, uint64_t flags, void *symbolStatus),                 \
 		(symbol, pfn, cudaVersion, flags, symbolStatus), OTHER, NOTHING, 12000)
-
-#endif

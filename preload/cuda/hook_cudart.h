@@ -13,8 +13,7 @@
  *
  * Functions that are cheap and of little interest (cudaGetLastError, cudaGetDevice, __cudaPushCallConfiguration) have
  * no row. */
-#ifndef PILLION_HOOK_CUDART_H
-#define PILLION_HOOK_CUDART_H
+#pragma once
 
 #define CUDA_PTDS(X, symbol, parameters, arguments, about, record)                                                     \
 	X(TIMED, cudaError_t, symbol, parameters, arguments, about, record)                                            \
@@ -352,5 +351,3 @@
 	X(OWN, int, cuptiFinalize, (void), (), OTHER, NOTHING)                                                         \
 	X(OWN, cudaError_t, cudaProfilerStart, (void), (), OTHER, NOTHING)                                             \
 	X(OWN, cudaError_t, cudaProfilerStop, (void), (), OTHER, NOTHING)
-
-#endif

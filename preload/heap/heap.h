@@ -6,8 +6,7 @@
  *
  * Called in the middle of an allocation of the program: nothing here allocates or waits for a lock, and errno is
  * preserved. Allocations made while the recorder works for this thread are not recorded. */
-#ifndef PILLION_HEAP_H
-#define PILLION_HEAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,5 +65,3 @@ void heap_torch_begin(void) __attribute__((weak)) HIDDEN;
 /* In libpillion-memory.so: called by the first allocation of the process, and by heap_init(). Returns the real
  * malloc. */
 void *heap_malloc_resolve(void) __attribute__((weak)) HIDDEN;
-
-#endif

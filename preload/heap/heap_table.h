@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The addresses of the recorded blocks that are in use. Lock-free; a forked child begins with an empty table. */
-#ifndef PILLION_HEAP_TABLE_H
-#define PILLION_HEAP_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ bool heap_table_add(const void *block, uint64_t weight);
 
 /* False: it is not in the table. */
 bool heap_table_remove(const void *block);
-
-#endif

@@ -10,8 +10,7 @@
  * The common path is inlined into the wrapper and takes no branch; rare cases are out of line. After a system call the
  * branch predictor and the instruction cache are cold, so each jump and each additional cache line of code costs more
  * than the work itself. */
-#ifndef PILLION_CALL_H
-#define PILLION_CALL_H
+#pragma once
 
 #include "runtime/recorder/record/event.h"
 
@@ -138,5 +137,3 @@ static inline __attribute__((always_inline)) void call_record(const struct call 
 		    !event_put(&thread_self, e->end, tf_event(TF_CALL, function, e->end, duration), args, count), 0))
 		call_record_slowly(e, function, backtrace, args, count);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the real function for each call site of a wrapper. A process may contain several copies of one library, such as
  * cudart 12 and 13, each with its own callers. */
-#ifndef PILLION_CALLER_H
-#define PILLION_CALLER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ static inline void *caller_real(struct caller_place *p, unsigned function, const
 
 	return __builtin_expect(real != NULL, 1) ? real : caller_recall(p, function, symbol, (uintptr_t)caller);
 }
-
-#endif

@@ -7,8 +7,7 @@
  * have registers of their own on both architectures, so none of the other arguments moves, and signals, threads and
  * longjmp do not interfere. No row has more than four arguments of type double (ENTRY_REALS).
  * The rows of preload/library have trampolines of their own. */
-#ifndef PILLION_ENTRY_H
-#define PILLION_ENTRY_H
+#pragma once
 
 #include <string.h>
 
@@ -115,5 +114,3 @@ struct hook_entry {
                                                                                                                        \
 		return wrap_##symbol ENTRY_APPEND(arguments, arguments, from_);                                        \
 	}
-
-#endif

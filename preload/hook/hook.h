@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Generated from the hook table for the wrappers: ids, the real functions, and how a call is recorded. */
-#ifndef PILLION_HOOK_H
-#define PILLION_HOOK_H
+#pragma once
 
 #include <features.h>
 /* Headers must not replace the names of scanf's family by those of one ISO C, since all of them have rows. */
@@ -156,5 +155,3 @@ static inline const struct function_table *hook_function_table(void)
 {
 	return &hook_functions_openmp ? &hook_functions_openmp : &hook_functions;
 }
-
-#endif

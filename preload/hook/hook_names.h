@@ -2,8 +2,7 @@
 /* Generated from the hook table: the names of all rows, and HOOK_FUNCTION_TABLE, the initialiser of a table of them.
  * Included once, by a file that may have defined HOOK_MORE_NAMES, the rows of functions that only its object has:
  * HOOK_ROW_TEXT(id, text, group) of each. */
-#ifndef PILLION_HOOK_NAMES_H
-#define PILLION_HOOK_NAMES_H
+#pragma once
 
 #include "preload/hook/hook.h"
 
@@ -48,5 +47,3 @@ _Static_assert(sizeof(struct hook_texts) <= UINT16_MAX, "a name's position has 1
 
 #define HOOK_FUNCTION_TABLE                                                                                            \
 	{(const char *)&texts, names, sizeof(names) / sizeof(names[0]), HOOK_LIBC_COUNT}
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How the wrapper of a row of libc times its call, and what a row's `record` means. */
-#ifndef PILLION_HOOK_RECORD_H
-#define PILLION_HOOK_RECORD_H
+#pragma once
 
 #include "preload/hook/hook.h"
 #include "preload/hook/uncaught.h"
@@ -550,5 +549,3 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 #define HOOK_AFTER_ACCEPTED(fd) descriptor_invalidate((int)result)
 #define HOOK_SHORT_ACCEPTED(fd) (void)0
 #define HOOK_RECORD_ACCEPTED(fd) HOOK_RECORD_FD(fd)
-
-#endif

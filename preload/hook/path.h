@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls on a path are recorded and counted by its directory. */
-#ifndef PILLION_PATH_H
-#define PILLION_PATH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,5 +16,3 @@ __attribute__((noinline)) void path_record(const struct call *e, unsigned functi
 /* Counts a call below the threshold. */
 __attribute__((noinline)) void path_count(const struct call *e, unsigned function, int at, const char *path,
 					  int64_t result);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * The state before the call may be outdated if another thread uses the stream at the same time; its lock shows that in
  * most cases, and the bytes of that call are then not known. So are those of wide streams. */
-#ifndef PILLION_STREAM_H
-#define PILLION_STREAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -154,5 +153,3 @@ uint64_t stream_count_pending(FILE *f);
 
 /* Counts reads or writes of the kernel during a call of another function: HOOK_inner_read, HOOK_inner_write. */
 void stream_count(unsigned function, int fd, uint64_t ticks, struct stream_moved moved);
-
-#endif

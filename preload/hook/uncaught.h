@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Exceptions that leave a Python program: what the interpreter writes of them is recorded when it is written, with the
  * stack of the thread, by which the report knows whether the program has caught it: docs/decisions/verdict.md. */
-#ifndef PILLION_UNCAUGHT_H
-#define PILLION_UNCAUGHT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ static inline bool uncaught_may_be(const void *caller, int fd)
 {
 	return fd == 1 || fd == 2 || caller == uncaught_caller;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a wait for a lock, a condition, a semaphore, a barrier or a futex has in the trace: the address, the owner of a
  * mutex, and with --wakes the thread that ended the wait (runtime/recorder/record/wake.h). */
-#ifndef PILLION_WAIT_H
-#define PILLION_WAIT_H
+#pragma once
 
 #include <linux/futex.h>
 #include <pthread.h>
@@ -93,5 +92,3 @@ __attribute__((noinline, cold)) void wait_record(const struct call *e, unsigned 
 /* The same for a futex, with its operation. */
 __attribute__((noinline, cold)) void wait_record_value(const struct call *e, unsigned function, const void *lock,
 						 uint64_t value, struct wake wake, int error);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of the OS runtime: files, directories, mappings. hook_libc.h explains a row. */
-#ifndef PILLION_HOOK_FILE_H
-#define PILLION_HOOK_FILE_H
+#pragma once
 
 #define HOOK_FILE(X)                                                                                                   \
 	/* files */                                                                                                    \
@@ -215,5 +214,3 @@
 	X(TIMED, ssize_t, getrandom, (void *p, size_t n, unsigned flags), (p, n, flags),                               \
 	  FILLED(result < 0 ? 0 : result, RANDOM, flags))                                                              \
 	X(TIMED, int, getentropy, (void *p, size_t n), (p, n), BYTES(result ? 0 : n))
-
-#endif

@@ -17,8 +17,7 @@
  * The rows of a function's 64-bit and fortified variants are beside it; the program's headers determine which one it
  * calls.
  */
-#ifndef PILLION_HOOK_LIBC_H
-#define PILLION_HOOK_LIBC_H
+#pragma once
 
 #include "preload/libc/hook_file.h"
 #include "preload/libc/hook_stream.h"
@@ -164,5 +163,3 @@
 	X(REAL, void, siglongjmp, (struct __jmp_buf_tag buffer[1], int value), (buffer, value), NOTHING)               \
 	X(NAKED_AS(siglongjmp), void, __longjmp_chk, (struct __jmp_buf_tag * buffer, int value), (buffer, value),      \
 	  NOTHING)
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of the OS runtime: standard streams. hook_libc.h explains a row. */
-#ifndef PILLION_HOOK_STREAM_H
-#define PILLION_HOOK_STREAM_H
+#pragma once
 
 #define HOOK_STREAM(X)                                                                                                 \
 	/* standard streams; single characters that only access the buffer are not recorded, see wrap_stream.c */      \
@@ -169,5 +168,3 @@
 	X(RAW, ssize_t, inner_read, (void), (), NOTHING)                                                               \
 	X(RAW, ssize_t, inner_write, (void), (), NOTHING)                                                              \
 	X(RAW, ssize_t, inner_spliced, (void), (), NOTHING)
-
-#endif

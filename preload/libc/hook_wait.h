@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of the OS runtime: waiting, signals, sockets, message queues. hook_libc.h explains a row. */
-#ifndef PILLION_HOOK_WAIT_H
-#define PILLION_HOOK_WAIT_H
+#pragma once
 
 #define HOOK_WAIT(X)                                                                                                   \
 	/* waiting for descriptors; SAMPLE_MASK_WAITING: runtime/recorder/stack/sample_mask.h */                       \
@@ -121,5 +120,3 @@
 	X(TIMED, void *, shmat, (int id, const void *at, int flags), (id, at, flags), NOTHING)                         \
 	X(TIMED, int, shmdt, (const void *at), (at), NOTHING)                                                          \
 	X(TIMED, int, shmctl, (int id, int command, struct shmid_ds *s), (id, command, s), NOTHING)
-
-#endif

@@ -2,8 +2,7 @@
 /* Functions of libc's rows that no header declares, declared as in their rows. All other exported functions have
  * a prototype in a header of libc: a row that differs from it is a conflicting type, and a row whose header hook.h does
  * not include is a missing prototype (-Wmissing-prototypes). Both are errors. */
-#ifndef PILLION_UNDECLARED_H
-#define PILLION_UNDECLARED_H
+#pragma once
 
 #include "preload/hook/hook.h"
 
@@ -25,5 +24,3 @@
 #define HOOK_DECLARE_UNDECLARED(symbol) extern __typeof__(*real_##symbol) symbol;
 HOOK_UNDECLARED(HOOK_DECLARE_UNDECLARED)
 #undef HOOK_DECLARE_UNDECLARED
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What wrap_signal.c does for other wrappers. */
-#ifndef PILLION_WRAP_SIGNAL_H
-#define PILLION_WRAP_SIGNAL_H
+#pragma once
 
 #include <time.h>
 
@@ -9,5 +8,3 @@
  * samples from here on. */
 void leave_interval_timer(int which);
 void leave_clock(clockid_t clock);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the entry of the library wrappers (entry_<architecture>.S) and its two C functions (library_call.c) share: the
  * writable row of a function, and the stack frame of one call. */
-#ifndef PILLION_FRAME_H
-#define PILLION_FRAME_H
+#pragma once
 
 #include "preload/library/library_lookup.h"
 
@@ -82,6 +81,4 @@ void library_finish(struct library_frame *f) HIDDEN;
 
 /* The symbol of the function with this number. */
 const char *library_symbol(unsigned number);
-#endif
-
 #endif

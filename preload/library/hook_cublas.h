@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuBLAS, cuBLASLt and cuBLASXt. hook_library.h explains kinds, words and shapes. Setters and getters have no row,
  * unless a later call cannot be interpreted without them. */
-#ifndef PILLION_HOOK_CUBLAS_H
-#define PILLION_HOOK_CUBLAS_H
+#pragma once
 
 /* A function of cuBLAS 12 and later, which exists with int and with int64_t. Both are reported by the plain name. */
 #define CUBLAS_ONE(X, name, suffix, words, shape) X(CALL, CUBLAS, name##suffix, name, words, shape)
@@ -260,5 +259,3 @@
 	S(LT_LAYOUT_INIT, KEY_AT(1), ENUM(TYPE, 3), WIDE(M, 4), WIDE(N, 5), WIDE(LEADING, 6))                          \
 	S(LT_DESCRIPTOR, KEY_OUT(1), ENUM(COMPUTE, 2))                                                                 \
 	S(LT_DESCRIPTOR_INIT, KEY_AT(1), ENUM(COMPUTE, 3))
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuDNN, versions 8 and 9. See hook_library.h. The execution of a backend plan is recorded with the contents of
  * its descriptors: the operations, the tensors of the first one, the engine. */
-#ifndef PILLION_HOOK_CUDNN_H
-#define PILLION_HOOK_CUDNN_H
+#pragma once
 
 #define CUDNN(X, name, words, shape) X(CALL, CUDNN, name, name, words, shape)
 #define CUDNN_NOTE(X, name, words, shape) X(NOTE, CUDNN, name, name, words, shape)
@@ -152,5 +151,3 @@
 	S(DNN_RNN_FORWARD, KEY_NONE, OF(NONE, 2), OF(A, 5), OF(C, 7))                                                  \
 	S(DNN_RNN_BACKWARD, KEY_NONE, OF(NONE, 2), OF(A, 7), OF(C, 4))                                                 \
 	S(DNN_RNN_WEIGHTS, KEY_NONE, OF(NONE, 2), OF(A, 5), OF(C, 9))
-
-#endif

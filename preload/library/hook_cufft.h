@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuFFT: plans, and their executions with the plan's sizes. See hook_library.h. A plan is an int. */
-#ifndef PILLION_HOOK_CUFFT_H
-#define PILLION_HOOK_CUFFT_H
+#pragma once
 
 #define CUFFT(X, name, words, shape) X(CALL, CUFFT, name, name, words, shape)
 #define CUFFT_PLAN(X, name, words, shape) X(CREATES_HANDLE, CUFFT, name, name, words, shape)
@@ -50,5 +49,3 @@
 	  WIDE(BATCH, 12), ENUM(COMPUTE, 14))                                                                          \
 	S(FFT_PLAN, KEY_NONE, OF_INT(NONE, 1))                                                                         \
 	S(FFT_DIRECTED, KEY_NONE, OF_INT(NONE, 1), ENUM(DIRECTION, 4))
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuSOLVER: dense (Dn), sparse (Sp), several devices (Mg). Functions that only return the size of a buffer
  * have no row. See hook_library.h. */
-#ifndef PILLION_HOOK_CUSOLVER_H
-#define PILLION_HOOK_CUSOLVER_H
+#pragma once
 
 #define CUSOLVER(X, name, words, shape) X(CALL, CUSOLVER, name, name, words, shape)
 #define CUSOLVER_SDCZ(X, name, words, shape) LIBRARY_SDCZ(CUSOLVER, X, cusolverDn, name, words, shape)
@@ -149,5 +148,3 @@
 	S(SOLVE_SPARSE, KEY_NONE, INT(N, 2), INT(NONZEROS, 3))                                                         \
 	S(SOLVE_SPARSE_LEAST, KEY_NONE, INT(M, 2), INT(N, 3), INT(NONZEROS, 4))                                        \
 	S(SOLVE_SPARSE_BATCHED, KEY_NONE, INT(M, 2), INT(N, 3), INT(NONZEROS, 4), INT(BATCH, 11))
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuSPARSE: the generic functions, and the older ones that compute. See hook_library.h. */
-#ifndef PILLION_HOOK_CUSPARSE_H
-#define PILLION_HOOK_CUSPARSE_H
+#pragma once
 
 #define CUSPARSE(X, name, words, shape) X(CALL, CUSPARSE, name, name, words, shape)
 #define CUSPARSE_SDCZ(X, name, words, shape) LIBRARY_SDCZ(CUSPARSE, X, cusparse, name, words, shape)
@@ -109,5 +108,3 @@
 	S(SPARSE_INTERLEAVED_FIVE, KEY_NONE, INT(M, 3), INT(BATCH, 10))                                                \
 	S(SPARSE_SORT, KEY_NONE, INT(M, 2), INT(N, 3), INT(NONZEROS, 4))                                               \
 	S(SPARSE_COMPRESS, KEY_NONE, INT(NONZEROS, 3), INT(M, 4))
-
-#endif

@@ -2,8 +2,7 @@
 /* HDF5: calls on files, groups, datasets and attributes. See hook_library.h. Before 1.10 handles have 32 bits: calls
  * are recorded without names and bytes. Not recorded: H5Idec_ref, by which h5py closes datasets, because most of its
  * calls are of other handles; asynchronous calls (H5Dread_async, ...), which return before they have read. */
-#ifndef PILLION_HOOK_HDF5_H
-#define PILLION_HOOK_HDF5_H
+#pragma once
 
 #define HDF5(X, name, words, body) X(OWN, HDF5, name, name, words, library_hdf5_##body)
 
@@ -41,5 +40,3 @@
 	HDF5(X, H5Awrite, 3, use)
 
 #define SHAPES_HDF5(S)
-
-#endif

@@ -21,8 +21,7 @@
  * registers of their own, which every call passes, so their places in the prototype do not matter.
  * shape: the arguments that are recorded. S(name, key, parts...) beside the rows; parts are FIELD(field, position):
  * fields are those of enum tf_field, positions begin at 1; _A _B _C: of that operand. See library.h. */
-#ifndef PILLION_HOOK_LIBRARY_H
-#define PILLION_HOOK_LIBRARY_H
+#pragma once
 
 /* Rows of functions whose names contain the type: real, complex, both. ROW(X, name, ...) is a macro of the library. */
 #define LIBRARY_SD(ROW, X, prefix, name, ...) ROW(X, prefix##S##name, __VA_ARGS__) ROW(X, prefix##D##name, __VA_ARGS__)
@@ -57,5 +56,3 @@
 #define LIBRARY_IF_RECORDED_PMPI_CREATES_HANDLE(...)
 #define LIBRARY_IF_RECORDED_NOTE(...)
 #define LIBRARY_IF_RECORDED_SET(...)
-
-#endif

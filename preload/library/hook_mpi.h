@@ -4,8 +4,7 @@
  *
  * Bindings of Fortran call the names of the profiling interface, PMPI_*, and so do tools that define MPI_*: those names
  * are PMPI_ALIAS rows. */
-#ifndef PILLION_HOOK_MPI_H
-#define PILLION_HOOK_MPI_H
+#pragma once
 
 #define MPI(X, name, words, shape)                                                                                     \
 	X(CALL, MPI, MPI_##name, MPI_##name, words, shape)                                                             \
@@ -271,5 +270,3 @@
 	S(MPI_COMPARE, KEY_NONE, BUFFER(COMPARE), ENUM(PEER, 5))                                                       \
 	S(MPI_FILE, KEY_NONE, INT(COUNT, 3), BYTES(4))                                                                 \
 	S(MPI_FILE_AT, KEY_NONE, INT(COUNT, 4), BYTES(5))
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NCCL, and RCCL, which has the same names. See hook_library.h. A call between ncclGroupStart and ncclGroupEnd is only
  * queued: ncclGroupEnd takes the time. */
-#ifndef PILLION_HOOK_NCCL_H
-#define PILLION_HOOK_NCCL_H
+#pragma once
 
 #define NCCL(X, name, words, shape) X(CALL, NCCL, name, name, words, shape)
 
@@ -71,5 +70,3 @@
 	S(NCCL_PUT, KEY_NONE, WIDE(COUNT, 2), ENUM(TYPE, 3), ENUM(PEER, 4), WIDE(COMMUNICATOR, 10), OF(NONE, 10))      \
 	S(NCCL_SIGNAL, KEY_NONE, ENUM(PEER, 1), WIDE(COMMUNICATOR, 5), OF(NONE, 5))                                    \
 	S(NCCL_WAIT, KEY_NONE, WIDE(COMMUNICATOR, 3), OF(NONE, 3))
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Any thread, any signal handler; nothing takes a lock, and memory comes from mmap only. No header of a library is
  * needed: an argument is the word that is in its register or stack slot. */
-#ifndef PILLION_LIBRARY_H
-#define PILLION_LIBRARY_H
+#pragma once
 
 #include "preload/hook/call.h"
 
@@ -137,5 +136,3 @@ static inline __attribute__((always_inline)) bool library_is_inside(unsigned fir
 				0) &&
 	       t->current_frame > frame;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls of HDF5: the object of which file they use, and how many bytes they transfer. */
-#ifndef PILLION_LIBRARY_HDF5_H
-#define PILLION_LIBRARY_HDF5_H
+#pragma once
 
 #include "preload/library/library.h"
 
@@ -13,5 +12,3 @@ extern const struct library_body library_hdf5_use HIDDEN;
 extern const struct library_body library_hdf5_close HIDDEN;
 extern const struct library_body library_hdf5_transfer HIDDEN;
 extern const struct library_body library_hdf5_write_chunk HIDDEN;
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The pointers that symbol lookups return for functions of the libraries: trampolines of the same kind as the exported
  * stubs. Each belongs to one row and one real function. */
-#ifndef PILLION_LIBRARY_LOOKUP_H
-#define PILLION_LIBRARY_LOOKUP_H
+#pragma once
 
 #define LIBRARY_TRAMPOLINES 2048
 
@@ -17,6 +16,4 @@ struct entry_row library_lookup_row(unsigned index);
 bool library_trampoline_fill(unsigned trampoline, uint32_t place, void *real);
 
 void *library_trampoline(unsigned trampoline);
-#endif
-
 #endif

@@ -2,8 +2,7 @@
 /* The contents of MPI's handles, which are pointers in Open MPI and ints in MPICH and its derivatives, and the bytes of
  * its calls. A handle is looked up by asking the library whose function was called. MPI ends the program if a handle
  * is invalid, so only handles that the call itself has used are passed on, and only after it succeeded. Any thread. */
-#ifndef PILLION_LIBRARY_MPI_H
-#define PILLION_LIBRARY_MPI_H
+#pragma once
 
 #include "preload/library/library.h"
 
@@ -50,5 +49,3 @@ void library_mpi_buffer(struct tf_operation *op, const struct library_returned *
 
 /* After MPI_Type_free: the handle may become that of another datatype. */
 extern const struct library_body library_mpi_type_free HIDDEN;
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NCCL's communicators: the bodies of its OWN rows. */
-#ifndef PILLION_LIBRARY_NCCL_H
-#define PILLION_LIBRARY_NCCL_H
+#pragma once
 
 #include "preload/library/library.h"
 
@@ -11,5 +10,3 @@ extern const struct library_body library_nccl_init_all HIDDEN;
 extern const struct library_body library_nccl_split HIDDEN;
 extern const struct library_body library_nccl_shrink HIDDEN;
 extern const struct library_body library_nccl_grow HIDDEN;
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls that set one property of a handle: the bodies of SET rows. */
-#ifndef PILLION_LIBRARY_SET_H
-#define PILLION_LIBRARY_SET_H
+#pragma once
 
 #include "preload/library/library.h"
 
@@ -9,5 +8,3 @@ extern const struct library_body library_set_lt_layout HIDDEN;
 extern const struct library_body library_set_lt_descriptor HIDDEN;
 extern const struct library_body library_set_dnn_groups HIDDEN;
 extern const struct library_body library_set_dnn_backend HIDDEN;
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The function of libpillion.so that the loader's auditor (audit.c, a separate object) calls. */
-#ifndef PILLION_AUDIT_H
-#define PILLION_AUDIT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -11,5 +10,3 @@
  * Any thread and any signal handler, whether the loader's locks are held or not: it takes no lock and allocates only
  * entries of intern tables. errno is preserved. */
 uintptr_t pillion_bind(const char *name, uintptr_t bound, const char *from, const char *in);
-
-#endif

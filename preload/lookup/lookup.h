@@ -12,8 +12,7 @@
  *
  * Any thread, any time, also before our constructor. Like dlsym(), not from a signal handler that has interrupted the
  * loader. */
-#ifndef PILLION_LOOKUP_H
-#define PILLION_LOOKUP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ void lookup_clear_weak(void *handle);
 /* Called at the end of an image: adds to the ledger the libraries whose calls cannot be recorded. Does nothing in a
  * forked child. */
 void lookup_note_unseen(void);
-
-#endif

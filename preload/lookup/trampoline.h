@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Trampolines: 16 bytes of code each, which call the wrapper of one slot and pass it the slot's real function. */
-#ifndef PILLION_TRAMPOLINE_H
-#define PILLION_TRAMPOLINE_H
+#pragma once
 
 #define TRAMPOLINES 2048
 
@@ -12,6 +11,4 @@ struct trampoline_slot {
 };
 extern struct trampoline_slot trampoline_slots[TRAMPOLINES] __attribute__((visibility("hidden")));
 extern const char trampoline_code[TRAMPOLINES][16] __attribute__((visibility("hidden")));
-#endif
-
 #endif

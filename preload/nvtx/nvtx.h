@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The part of NVTX's binary interface that we use, for versions 2 and 3. The build does not need NVIDIA's headers;
  * where they are installed, a unit test compares them with this. */
-#ifndef PILLION_NVTX_H
-#define PILLION_NVTX_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -239,5 +238,3 @@ int InitializeInjectionNvtxExtension(struct nvtx_extension_module *module);
 
 /* Called once by a copy of NVTX in a program, with the function that returns its tables. 1: we are its tool. */
 int InitializeInjectionNvtx2(const void *(*export_table)(uint32_t id));
-
-#endif

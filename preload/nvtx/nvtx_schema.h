@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Schemas of NVTX payloads: what the program registers, and at which offsets a payload contains addresses of texts. */
-#ifndef PILLION_NVTX_SCHEMA_H
-#define PILLION_NVTX_SCHEMA_H
+#pragma once
 
 #include "preload/nvtx/nvtx_tool.h"
 
@@ -43,5 +42,3 @@ size_t nvtx_schema_type_size(uint64_t type);
 uint64_t nvtx_schema_register(struct nvtx_domain *d, const struct nvtx_schema *a);
 uint64_t nvtx_schema_register_enum(struct nvtx_domain *d, const struct nvtx_enum *a);
 uint64_t nvtx_schema_register_scope(struct nvtx_domain *d, const struct nvtx_scope *a);
-
-#endif

@@ -5,8 +5,7 @@
  * A program names domains, strings, categories and schemas once, possibly before the capture range opens or in the
  * parent of a fork. They are therefore kept in memory that is inherited by forked children, and written to an image's
  * trace when an event first refers to them. */
-#ifndef PILLION_NVTX_TOOL_H
-#define PILLION_NVTX_TOOL_H
+#pragma once
 
 #include <string.h>
 #include <wchar.h>
@@ -175,5 +174,3 @@ extern const struct nvtx_slot nvtx_event_slots[] __attribute__((visibility("hidd
 extern const struct nvtx_slot nvtx_name_slots[] __attribute__((visibility("hidden")));
 extern const size_t nvtx_event_slot_count __attribute__((visibility("hidden")));
 extern const size_t nvtx_name_slot_count __attribute__((visibility("hidden")));
-
-#endif

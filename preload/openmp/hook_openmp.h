@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The names of what is recorded of OpenMP, as the group's rows of the hook table: X(name). They are in the trace of a
  * process that has an object with these wrappers only. */
-#ifndef PILLION_HOOK_OPENMP_H
-#define PILLION_HOOK_OPENMP_H
+#pragma once
 
 #include "preload/hook/hook.h"
 
@@ -25,5 +24,3 @@
 enum { HOOK_OPENMP_BEFORE = HOOK_COUNT - 1, HOOK_OPENMP(HOOK_ENUM_OPENMP) HOOK_OPENMP_END };
 #undef HOOK_ENUM_OPENMP
 _Static_assert(HOOK_OPENMP_END < 1 << 11, "an id has 11 bits in a slot");
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tool of run-time libraries that have OpenMP's own interface for tools: LLVM's, Intel's and NVIDIA's. */
-#ifndef PILLION_OMPT_H
-#define PILLION_OMPT_H
+#pragma once
 
 #include "preload/openmp/openmp.h"
 
@@ -15,5 +14,3 @@ static inline bool ompt_records(const void *function)
 	       __atomic_load_n(&ompt_library_end, __ATOMIC_RELAXED) -
 		       __atomic_load_n(&ompt_library_start, __ATOMIC_RELAXED);
 }
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Any thread; nothing takes a lock, and memory comes from mmap. A construct or wait that was begun while recording was
  * on is always ended, unless its thread ends first. */
-#ifndef PILLION_OPENMP_H
-#define PILLION_OPENMP_H
+#pragma once
 
 #include "preload/hook/call.h"
 #include "preload/openmp/hook_openmp.h"
@@ -115,5 +114,3 @@ static inline struct openmp_thread *openmp_thread(void)
 
 /* At the start, if the group is recorded. In the objects that have OpenMP. */
 void openmp_init(void) __attribute__((weak)) HIDDEN;
-
-#endif

@@ -3,8 +3,7 @@
  * chooses to (Py_AddPendingCall), and adds ranges to imports, PyTorch's operators and chosen functions. Neither the
  * script nor the environment is changed. CPython 3.8 and newer, static or libpython, through its public functions
  * only. */
-#ifndef PILLION_ANNOTATE_H
-#define PILLION_ANNOTATE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -29,5 +28,3 @@ static inline void annotate_here(const void *caller)
  * are likewise. */
 extern const unsigned annotate_text_size, annotate_packed_size;
 extern const unsigned char annotate_pairs[][2], annotate_packed[];
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Such a call does not pass through Python: it is counted in the function object itself, whose pointer for the
  * vectorcall protocol (PEP 590) is replaced. The object, its type and its attributes remain. */
-#ifndef PILLION_ANNOTATE_JAX_H
-#define PILLION_ANNOTATE_JAX_H
+#pragma once
 
 /* Adds to the namespace of annotate.py:
  *	wants_jax: the option
@@ -15,5 +14,3 @@
  *	jax_module(text) -> bool: it is a text, and is recorded; see annotate_jax_module.h
  * and what annotate_jax_live.h has */
 void annotate_jax_offer(void *space);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --jax-live: the buffers that are alive in JAX, when a jitted function returns and the last look is long enough ago;
  * and, with --jax, what its executables need. annotate_jax.py asks JAX, and what it says is recorded here. */
-#ifndef PILLION_ANNOTATE_JAX_LIVE_H
-#define PILLION_ANNOTATE_JAX_LIVE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ extern bool annotate_jax_live_is_on;
 
 /* To be called with the GIL and no exception. False: an exception is to be passed on. */
 bool annotate_jax_live_look(void);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * No layout of PyTorch is known in advance but that of the callback. Where the sequence number of an operator is in
  * PyTorch's object is found by running operators whose number is known. All functions require the GIL. */
-#ifndef PILLION_ANNOTATE_OPERATORS_H
-#define PILLION_ANNOTATE_OPERATORS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ bool annotate_operators_settle(void);
  * emit_nvtx ends. */
 uint64_t annotate_operators_replace(bool has_shapes);
 void annotate_operators_remove(uint64_t number);
-
-#endif

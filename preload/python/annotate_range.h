@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ranges around Python code. They are NVTX ranges, made through NVTX's tables as in any program, so domains, capture
  * ranges and exports apply to them as well. */
-#ifndef PILLION_ANNOTATE_RANGE_H
-#define PILLION_ANNOTATE_RANGE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -22,5 +21,3 @@ void annotate_range_pop(void *domain);
 /* In the default domain. The returned number ends it, in any thread. */
 uint64_t annotate_range_start(enum nvtx_message type, const void *message);
 void annotate_range_end(uint64_t number);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Provides our NVTX to a PyTorch that was built without CUDA, and therefore without NVTX. All functions require the
  * GIL. */
-#ifndef PILLION_ANNOTATE_TORCH_H
-#define PILLION_ANNOTATE_TORCH_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -15,5 +14,3 @@ bool annotate_torch_settle(void);
 
 /* Opens or closes emit_nvtx on the calling thread. */
 void annotate_torch_open(bool is_open);
-
-#endif

@@ -2,8 +2,7 @@
 /* --lines-of: hits and time of each line of chosen Python functions, as line_profiler counts them. From CPython 3.12
  * on, by sys.monitoring; before, see lines_frames.h. Only the objects that the launcher preloads for this option have
  * it. */
-#ifndef PILLION_LINES_H
-#define PILLION_LINES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ const char *lines_begin(uintptr_t base, const void *dynamic) __attribute__((weak
 /* For the Python package, which calls it with the GIL: the lines of this function, or of the one in this method or
  * property, are counted from now on, under --lines-of=@profile. False: they cannot be counted. */
 int pillion_lines_of(void *function);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --lines-of before CPython 3.12: a trace function in C in the frames of chosen functions alone. */
-#ifndef PILLION_LINES_FRAMES_H
-#define PILLION_LINES_FRAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ void lines_leave(const struct line_code *c);
 
 /* With the GIL: `settrace` is sys.settrace, minor that of the version. False: not possible in this interpreter. */
 bool lines_frames_begin(uintptr_t base, const void *dynamic, void *settrace, unsigned minor);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The functions of CPython that annotations use, as they are found in the program. No header of Python is needed. */
-#ifndef PILLION_PYTHON_API_H
-#define PILLION_PYTHON_API_H
+#pragma once
 
 /* Stable functions, all from the object that defines the first of them. */
 #define PYTHON_FUNCTIONS(X)                                                                                            \
@@ -95,5 +94,3 @@ unsigned python_code_number(void *code, const char *attribute);
 
 /* Takes over the reference to `value`; NULL: an error is cleared. */
 void python_set_item(void *space, const char *name, void *value);
-
-#endif

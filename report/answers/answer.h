@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The findings of the rules, what to fix first, and where the time of the roles went. The summary, `pillion analyze`
  * and the page show them: as lines of text, as tables (answer_tables.h). */
-#ifndef PILLION_ANSWER_H
-#define PILLION_ANSWER_H
+#pragma once
 
 #include "report/answers/fix_first.h"
 #include "report/events/stacks/lines.h"
@@ -48,5 +47,3 @@ void answer_lines(const struct answer *a, size_t wanted, struct lines *ret);
 
 /* Sums the OS calls of the threads that are in a role: those of idle helpers would come first, and say nothing. */
 void answer_calls(const struct answer *a, struct aggregate *ret);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a run says of itself, as tables for programs and for the page. */
-#ifndef PILLION_ANSWER_TABLES_H
-#define PILLION_ANSWER_TABLES_H
+#pragma once
 
 #include "report/answers/answer.h"
 
@@ -40,5 +39,3 @@ void answer_frames(struct table *t, const struct fix_first_cause *cause);
 
 /* What to change. */
 const char *answer_advice(const struct fix_first_cause *cause);
-
-#endif

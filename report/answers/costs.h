@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What repairs would save: the edits that stand for them, and their prices (report/causes/price.h). */
-#ifndef PILLION_COSTS_H
-#define PILLION_COSTS_H
+#pragma once
 
 #include "report/answers/roles/role.h"
 #include "report/causes/function.h"
@@ -51,5 +50,3 @@ const struct code_line *costs_line_of_calls(struct costs *k, const char *functio
 const struct actor *costs_actor(struct costs *k, const struct code_line *line, const char *function);
 
 struct causality *costs_causes(struct costs *k); /* NULL: nothing was recorded, or it was not replayed */
-
-#endif

@@ -2,8 +2,7 @@
 /* What to fix, and first of all the one thing that would save most by a replay of the run (costs.h): of the findings
  * of the rules and of what the partition of time tells. A rule takes part by its finding's text, line and cost_ns
  * (rule.h); nothing else is needed. Causes at one line are one. */
-#ifndef PILLION_FIX_FIRST_H
-#define PILLION_FIX_FIRST_H
+#pragma once
 
 #include "report/answers/costs.h"
 #include "report/answers/roles/role.h"
@@ -75,5 +74,3 @@ void fix_first_words(const struct finding *f, struct buffer *ret);
 void fix_first_saving(struct costs *costs, struct finding *f, uint64_t least_ns);
 
 void fix_first_done(struct fix_first *f);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What finds the causes of fix_first.h. */
-#ifndef PILLION_FIX_FIRST_BUILD_H
-#define PILLION_FIX_FIRST_BUILD_H
+#pragma once
 
 #include "report/answers/fix_first.h"
 #include "report/names/own_stack.h"
@@ -30,5 +29,3 @@ bool fix_first_spines(struct choice *k, const struct role *r);
 /* Likewise the callers of the calls at a cause's line. Where nobody knows how much of the calls could be saved, or the
  * rule says so, the price is that of a change of the outermost of them. */
 void fix_first_callers(struct choice *k, struct fix_first_cause *cause);
-
-#endif

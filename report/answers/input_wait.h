@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether a wait is for the program's input, its user or its clients. Nothing in the job ends it, and no change to the
  * program makes it shorter: it is no finding. What a client waits for, an answer of a server, is one. */
-#ifndef PILLION_INPUT_WAIT_H
-#define PILLION_INPUT_WAIT_H
+#pragma once
 
 #include "report/answers/roles/role.h"
 
 /* Of a call of the role whose end no recorded thread caused. Reads the descriptions of the descriptors of the role's
  * first process. */
 bool waits_for_input(const struct report_context *c, const struct role *r, const struct role_call *call);
-
-#endif

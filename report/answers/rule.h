@@ -2,8 +2,7 @@
 /* Rules: each looks for one kind of problem and answers found, clean, or could not check. rule_list.h has the list,
  * rule.c what several rules need. Memory is bounded: a rule keeps its worst rows and aggregates by name, never all
  * events. */
-#ifndef PILLION_RULE_H
-#define PILLION_RULE_H
+#pragma once
 
 #include "report/answers/roles/role.h"
 #include "report/answers/rule_list.h"
@@ -175,5 +174,3 @@ void rule_call_rows(const struct rules *r, struct aggregate *aggregate, struct f
 #define RULE_DECLARE(name, ...) void rule_##name(struct rules *, struct finding *);
 RULES(RULE_DECLARE)
 #undef RULE_DECLARE
-
-#endif

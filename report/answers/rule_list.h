@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The list of rules in output order: X(name, nsys's older name or NULL, title, flags, advice). rule_<name>() in a
  * rule_*.c implements the rule. */
-#ifndef PILLION_RULE_LIST_H
-#define PILLION_RULE_LIST_H
+#pragma once
 
 #define RULES(X)                                                                                                       \
 	X(out_of_memory, NULL, "Processes Killed for Memory", RULE_ENDED,                                              \
@@ -95,5 +94,3 @@
 	X(cpu_oversubscribed, NULL, "CPU Oversubscription", RULE_PART,                                                 \
 	  "Use fewer threads (OMP_NUM_THREADS, torch.set_num_threads) or loader workers, or more CPUs for the job: "   \
 	  "affinity mask, quota of the cgroup.")
-
-#endif

@@ -5,8 +5,7 @@
  * The drop of a function is its inclusive time less that of its heaviest callee below it; the place is the function
  * with the largest drop; the spine is the place with its callers through which SPINE_PERCENT of its time passes, the
  * nearest ones. Only functions of the program's own count (own_stack.h). docs/decisions/spine.md */
-#ifndef PILLION_SPINE_H
-#define PILLION_SPINE_H
+#pragma once
 
 #include "report/names/own_stack.h"
 
@@ -40,5 +39,3 @@ size_t spines_find(const struct own_stacks *own, const struct spine_time *times,
 /* Of calls with these times: the place is the function that makes most of them by time. False: there is none, and
  * nothing is filled in. */
 bool spine_of_calls(const struct own_stacks *own, const struct spine_time *times, size_t count, struct spine *ret);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sentences about threads that hang, which `pillion where`, the summary and rules share. */
-#ifndef PILLION_WHERE_TEXT_H
-#define PILLION_WHERE_TEXT_H
+#pragma once
 
 #include "report/causes/where/place.h"
 
@@ -22,5 +21,3 @@ void where_text_rank(const struct where_item *item, struct buffer *ret);
 const char *where_text_word(enum where_stall stall);
 /* Why no rank goes on, if none is late or missing. */
 const char *where_text_stall(enum where_stall stall);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* State that a module keeps with an object of another module. The object owns the state and frees it without knowing
  * what it is. */
-#ifndef PILLION_ATTACHMENT_H
-#define PILLION_ATTACHMENT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -24,5 +23,3 @@ void *attachment_find(const struct attachments *a, const struct attachment_kind 
 void *attachment_get(struct attachments *a, const struct attachment_kind *kind);
 
 void attachments_done(struct attachments *a);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A set of numbers as bits, initially zeroed. It grows when a bit is set. */
-#ifndef PILLION_BITS_H
-#define PILLION_BITS_H
+#pragma once
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,5 +34,3 @@ static inline void bits_done(struct bits *b)
 	free(b->bytes);
 	*b = (struct bits){0};
 }
-
-#endif

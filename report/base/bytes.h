@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads what another process of the same program has put into a buffer. The length of everything is checked. */
-#ifndef PILLION_BYTES_H
-#define PILLION_BYTES_H
+#pragma once
 
 #include <string.h>
 
@@ -75,5 +74,3 @@ static inline void buffer_array(struct buffer *b, const void *array, size_t coun
 	if (count)
 		buffer_add(b, array, count * element);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sorts more items than should be in memory at once: sorted runs are written to an unnamed file in $TMPDIR or
  * /var/tmp and merged. If the file cannot be written, all items stay in memory. */
-#ifndef PILLION_EXTERNAL_SORT_H
-#define PILLION_EXTERNAL_SORT_H
+#pragma once
 
 #include "report/base/util.h"
 
@@ -30,5 +29,3 @@ void *external_sort_add(struct external_sort *r);
  * were added, unless compare distinguishes them. Borrowed until the next call. */
 const void *external_sort_next(struct external_sort *r);
 void external_sort_done(struct external_sort *r);
-
-#endif

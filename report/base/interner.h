@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers texts in the order in which they are first seen: 0, 1, 2, ... */
-#ifndef PILLION_INTERNER_H
-#define PILLION_INTERNER_H
+#pragma once
 
 #include "report/base/util.h"
 
@@ -31,5 +30,3 @@ void interner_done(struct interner *n);
 
 /* Shared with `aggregate`, whose keys are interned texts. */
 const char *field_of_text(const char *text, size_t size, size_t i);
-
-#endif

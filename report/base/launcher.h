@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* For verbs that record a command. */
-#ifndef PILLION_LAUNCHER_H
-#define PILLION_LAUNCHER_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -11,5 +10,3 @@ bool launcher_find(char ret[PATH_MAX]);
 
 /* Removes a capture that a verb has made for itself. */
 void launcher_remove_capture(const char *path);
-
-#endif

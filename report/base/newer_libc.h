@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions that glibc has in versions newer than 2.17, the oldest one that the released binaries run on. */
-#ifndef PILLION_NEWER_LIBC_H
-#define PILLION_NEWER_LIBC_H
+#pragma once
 
 #include <stddef.h>
 #include <linux/fs.h> /* RENAME_NOREPLACE, RENAME_EXCHANGE */
@@ -14,5 +13,3 @@ const char *signal_name(int signal);
 
 /* Random bytes without waiting for entropy: their number, or -1 and errno. */
 long random_bytes(void *bytes, size_t size);
-
-#endif

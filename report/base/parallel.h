@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a function in several threads. */
-#ifndef PILLION_PARALLEL_H
-#define PILLION_PARALLEL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -14,5 +13,3 @@ size_t parallel_threads(size_t most);
  * threads can be created. Returns when all have returned. The threads must therefore take their tasks from a shared
  * list. */
 void parallel_run(size_t threads, void (*work)(void *argument, size_t thread), void *argument);
-
-#endif

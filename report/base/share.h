@@ -3,8 +3,7 @@
  * `pillion recipe stats` starts the processes and carries the messages (docs/decisions/report-in-several-processes.md):
  * each process writes messages to its standard output, and reads those for it from its standard input. All make the
  * same exchanges in the same order. */
-#ifndef PILLION_SHARE_H
-#define PILLION_SHARE_H
+#pragma once
 
 #include "report/base/util.h"
 
@@ -28,5 +27,3 @@ const char *share_failure(const struct share *r);
 
 /* Sends what part 0 has printed. -errno if that is not possible. */
 int share_end(struct share *r, struct err *err);
-
-#endif

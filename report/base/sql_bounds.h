@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bounds for SQL of which the statement or the database is not ours: time, size of values, and no code or file besides
  * the database. */
-#ifndef PILLION_SQL_BOUNDS_H
-#define PILLION_SQL_BOUNDS_H
+#pragma once
 
 #include <sqlite3.h>
 #include <stdbool.h>
@@ -24,5 +23,3 @@ void sql_bound_end(const struct sql_bounds *b);
 
 /* Whether a statement may not call this function: it loads code, or takes and returns addresses. */
 bool sql_refuses(const char *function);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Text from a traced program, made safe for its destination. */
-#ifndef PILLION_TEXT_H
-#define PILLION_TEXT_H
+#pragma once
 
 #include "report/base/util.h"
 
@@ -45,5 +44,3 @@ void text_fit(struct buffer *b, const char *name, size_t width);
 /* The same of a sentence: first each word that is longer than `word` columns loses its middle, because such words are
  * paths and names, and only then, if it is still too long, the sentence. */
 void text_fit_sentence(struct buffer *b, const char *sentence, size_t word, size_t width);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What all parts of the report use: memory, text buffers, a hash map, error messages. */
-#ifndef PILLION_UTIL_H
-#define PILLION_UTIL_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -145,5 +144,3 @@ size_t *places_in_order(size_t count, place_compare *compare, const void *contex
 void sort_numbers(uint64_t *numbers, size_t count);
 
 uint64_t hash_bytes(const void *data, size_t size);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers of variable length (LEB128): 7 bits in each byte, the lowest first; all bytes but the last have bit 7 set.
  * Protocol Buffers, Thrift, Parquet and the page use them. */
-#ifndef PILLION_VARINT_H
-#define PILLION_VARINT_H
+#pragma once
 
 #include "report/base/util.h"
 
@@ -22,5 +21,3 @@ static inline uint64_t zigzag(int64_t number)
 {
 	return (uint64_t)number << 1 ^ (uint64_t)(number >> 63);
 }
-
-#endif

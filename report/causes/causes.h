@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The graph of a whole capture: actors, the cause of the end of each wait, and the attributes of their time. */
-#ifndef PILLION_CAUSES_H
-#define PILLION_CAUSES_H
+#pragma once
 
 #include "report/causes/editable.h"
 #include "report/causes/graph.h"
@@ -40,5 +39,3 @@ void actor_words(const struct actor *a, struct buffer *ret);
 
 /* The ns since the start of the capture of a tick of the image. */
 uint64_t causes_ns(const struct causality *s, const struct image *image, uint64_t ticks);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What builds the graph of a capture: actors, the calls that edges follow from, edges. */
-#ifndef PILLION_CAUSES_BUILD_H
-#define PILLION_CAUSES_BUILD_H
+#pragma once
 
 #include "report/causes/causes.h"
 
@@ -86,5 +85,3 @@ void linker_done(struct linker *l);
 
 /* Shorter calls are not waits. */
 enum { CAUSES_WAIT_NS = 20000 };
-
-#endif

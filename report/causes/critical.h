@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The critical path: what the end of the run waited for, back to its start. Each moment of the run is in it once. If
  * something is removed, the run becomes shorter by at most its time on this path. */
-#ifndef PILLION_CRITICAL_H
-#define PILLION_CRITICAL_H
+#pragma once
 
 #include "report/causes/graph.h"
 
@@ -23,5 +22,3 @@ void critical_walk(const struct graph *g, uint32_t last, uint64_t from_ns, uint6
 
 /* The node of an actor that lasted at that time. */
 uint32_t critical_node_at(const struct graph *g, uint32_t actor, uint64_t ns);
-
-#endif

@@ -9,8 +9,7 @@
  * belongs to the lines of the function's calls that were hardly long enough for one.
  *
  * A consequence is time of one editable that another one caused: without either, it is nothing. */
-#ifndef PILLION_EDITABLE_H
-#define PILLION_EDITABLE_H
+#pragma once
 
 #include "report/events/traffic.h"
 #include "report/names/attribution.h"
@@ -133,5 +132,3 @@ const struct code_line *editable_line(struct editables *e, uint32_t what);
 /* Appends "usleep", "CPU", "kernel gemm". */
 void editable_words(const struct editables *e, uint32_t what, struct buffer *ret);
 extern const char *const editable_kinds[];
-
-#endif

@@ -2,8 +2,7 @@
 /* What is below a function, in any of its callees: of each editable the part of its time whose stacks pass through it,
  * and what the run would be without. The end of a program, which frees what its functions have made, is shared out to
  * them by their CPU time in it. */
-#ifndef PILLION_CAUSES_FUNCTION_H
-#define PILLION_CAUSES_FUNCTION_H
+#pragma once
 
 #include "report/causes/saving.h"
 #include "report/names/own_stack.h"
@@ -38,5 +37,3 @@ uint64_t function_saving(struct causality *s, const float *shares, double end, c
 
 /* The same of "function~NAME=0". False: it is another edit, or no stack has that function. */
 bool function_saving_named(struct causality *s, const char *text, struct saving *ret);
-
-#endif

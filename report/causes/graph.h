@@ -3,8 +3,7 @@
  * time. A node lasts from the end of the one before it to its own end. The duration of work is an input; how long a
  * wait lasts follows from the node that ended it, its source. A wait whose source is not known keeps its length. Times
  * are in ns since the start of the capture. */
-#ifndef PILLION_GRAPH_H
-#define PILLION_GRAPH_H
+#pragma once
 
 #include "report/base/util.h"
 
@@ -121,5 +120,3 @@ static inline size_t graph_parts(const struct graph *g, uint32_t node, const str
 	*ret = g->parts ? &g->parts[g->nodes[node].parts] : NULL;
 	return (node + 1 < g->node_count ? g->nodes[node + 1].parts : g->part_count) - g->nodes[node].parts;
 }
-
-#endif

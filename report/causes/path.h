@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The critical path of a run as rows: its time by what, actor and kind. */
-#ifndef PILLION_PATH_H
-#define PILLION_PATH_H
+#pragma once
 
 #include "report/base/table/emit.h"
 #include "report/causes/causes.h"
@@ -46,5 +45,3 @@ void path_slice_words(struct causality *s, const struct path_slice *slice, struc
 
 /* The table of `pillion critical`. Joins rows of equal text and sorts them, so p is of no use for anything else. */
 void path_table(struct path *p, struct table *t);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What edits save, as people write them (saving.h): the one place that FIX FIRST, the rules, `analyze`, `whatif` and
  * `whatif --rank` ask, so that they print the same numbers for the same edit. */
-#ifndef PILLION_PRICE_H
-#define PILLION_PRICE_H
+#pragma once
 
 #include "report/causes/path.h"
 #include "report/causes/saving.h"
@@ -30,5 +29,3 @@ struct prices {
 
 void prices_rank(struct causality *s, const struct path *path, struct prices *ret);
 void prices_done(struct prices *p);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Repeats a run in virtual time, with edits: when would each node have ended? Without an edit, when it did. One replay
  * visits each node once. */
-#ifndef PILLION_REPLAY_H
-#define PILLION_REPLAY_H
+#pragma once
 
 #include "report/causes/graph.h"
 
@@ -51,5 +50,3 @@ static inline uint64_t replay_start(const struct graph *g, uint32_t node)
 
 	return previous == NODE_NONE ? g->nodes[node].end_ns : g->nodes[previous].end_ns;
 }
-
-#endif

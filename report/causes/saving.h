@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an edit would save: by a replay, with an interval. */
-#ifndef PILLION_SAVING_H
-#define PILLION_SAVING_H
+#pragma once
 
 #include "report/causes/causes.h"
 #include "report/causes/replay.h"
@@ -41,5 +40,3 @@ int edit_workers(struct causality *s, uint32_t count, struct edit *ret, struct e
 /* "line~job.py:12=0", "call~fsync=0.5x", "kernel~gemm=0.5x", "no-sync~train.py:61", "rank~5=median", ... -EINVAL: it is
  * none; -ENODATA: it cannot be computed; err says why. */
 int edit_parse(struct causality *s, const char *text, struct edit *ret, struct err *err);
-
-#endif

@@ -3,8 +3,7 @@
  * it, which may take longer than writing it: without the writes, such an open takes no time. It is long enough for a
  * stack, and this thread has written much to the file since its last such open. Traces of older versions do not tell
  * which opens truncate: there each of these is taken for one. Decision: docs/decisions/replay.md. */
-#ifndef PILLION_WRITTEN_H
-#define PILLION_WRITTEN_H
+#pragma once
 
 #include "report/events/descriptor.h"
 #include "report/events/traffic.h"
@@ -33,5 +32,3 @@ void written_done(struct written *w);
 void written_write(struct written *w, const struct event *e, uint32_t what);
 /* A call that opens. Returns what had written the file that this call truncates; WRITTEN_NOTHING: it truncates none. */
 uint32_t written_open(struct written *w, const struct event *e, bool has_stack);
-
-#endif

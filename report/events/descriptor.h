@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the file descriptors of one image referred to, and when. */
-#ifndef PILLION_DESCRIPTOR_H
-#define PILLION_DESCRIPTOR_H
+#pragma once
 
 #include "report/read/reader.h"
 
@@ -35,5 +34,3 @@ const struct descriptor *descriptors_find_directory(const struct descriptors *d,
 
 /* Appends a description: a path, or the peer of a socket. */
 void descriptors_text(const struct descriptors *d, const struct descriptor *item, struct buffer *ret);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The OS calls on files of all processes: each recorded one, and the sums of those below the threshold. */
-#ifndef PILLION_FILE_CALLS_H
-#define PILLION_FILE_CALLS_H
+#pragma once
 
 #include "report/events/scan.h"
 #include "report/events/traffic.h"
@@ -48,5 +47,3 @@ static inline const char *file_path(const struct file_calls *f, uint32_t file)
 {
 	return file == FILE_UNKNOWN ? FILE_NOT_KNOWN : aggregate_field(&f->paths.rows[file], 0);
 }
-
-#endif

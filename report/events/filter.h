@@ -3,8 +3,7 @@
  * A filter is a list of intervals of the common time. Calls, marks, samples, ranges and device records that overlap
  * none of them are skipped; the others count in full. The ledger, the list of processes and the counts of short
  * calls always describe the whole run. */
-#ifndef PILLION_FILTER_H
-#define PILLION_FILTER_H
+#pragma once
 
 #include "report/read/job/model.h"
 
@@ -47,5 +46,3 @@ int filter_time(struct model *m, const char *spec, struct err *err);
 
 /* Parses a time with an optional unit (ns, us, ms, s). Returns what follows it, or NULL if there is no time. */
 const char *filter_duration(const char *text, double *ret_ns);
-
-#endif

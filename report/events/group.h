@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How calls of an API group are shown in timelines. */
-#ifndef PILLION_GROUP_H
-#define PILLION_GROUP_H
+#pragma once
 
 #include "runtime/shared/format/trace_format.h"
 
@@ -11,5 +10,3 @@ struct group_style {
 };
 
 extern const struct group_style group_styles[TF_GROUP_COUNT];
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a thread spent its time on: its outermost calls, in order. */
-#ifndef PILLION_HOST_TIME_H
-#define PILLION_HOST_TIME_H
+#pragma once
 
 #include "report/read/job/model.h"
 
@@ -15,5 +14,3 @@ struct host_span {
  * a few thousand others, only the time after them is visited. */
 void host_time(const struct model *m, const struct image *image, const struct trace_thread *thread, uint64_t from,
 	       uint64_t to, void *context, void (*visit)(void *context, const struct host_span *));
-
-#endif

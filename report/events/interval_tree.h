@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An interval tree over intervals of threads, to find those that enclose a given one: NVTX ranges or library calls
  * around CUDA calls. */
-#ifndef PILLION_INTERVAL_TREE_H
-#define PILLION_INTERVAL_TREE_H
+#pragma once
 
 #include "report/read/reader.h"
 
@@ -29,5 +28,3 @@ void interval_tree_done(struct interval_tree *s);
  * innermost. */
 void interval_tree_around(const struct interval_tree *s, const struct trace_thread *thread, uint64_t start,
 			  uint64_t end, void *context, void (*visit)(void *context, size_t interval));
-
-#endif

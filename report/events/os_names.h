@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Errors and flags of OS calls, by the names that Linux gives them. */
-#ifndef PILLION_OS_NAMES_H
-#define PILLION_OS_NAMES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -37,5 +36,3 @@ void os_error_name(uint32_t error, struct buffer *ret);
 
 /* Appends TFD_CLOEXEC|TFD_NONBLOCK, bits without a name in hexadecimal; 0: none. `set`: enum tf_flags. */
 void os_flags_text(unsigned int set, uint32_t flags, struct buffer *ret);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the events of a model for a report. Rows are grouped and named as the options require. */
-#ifndef PILLION_SCAN_H
-#define PILLION_SCAN_H
+#pragma once
 
 #include "report/base/share.h"
 #include "report/base/table/aggregate.h"
@@ -132,5 +131,3 @@ void scan_add_call(struct scan *s, const struct event *e, uint64_t what, scan_ke
 
 /* Appends the name of a struct function to a key. */
 bool scan_name_key(struct scan *s, const void *function, struct buffer *fields);
-
-#endif

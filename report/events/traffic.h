@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls on file descriptors: what their results mean, and the sums of those below the threshold. */
-#ifndef PILLION_TRAFFIC_H
-#define PILLION_TRAFFIC_H
+#pragma once
 
 #include "report/events/descriptor.h"
 
@@ -53,5 +52,3 @@ uint64_t traffic_uncounted(const struct trace *t);
 
 /* Short calls of an image that have a path instead of a descriptor. */
 uint64_t traffic_paths(const struct trace *t);
-
-#endif

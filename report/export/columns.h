@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of a table by column, and the file formats that store columns. */
-#ifndef PILLION_COLUMNS_H
-#define PILLION_COLUMNS_H
+#pragma once
 
 #include "report/tables/nsys/nsys_rows.h"
 
@@ -39,5 +38,3 @@ int columns_write(int fd, const void *bytes, size_t size);
 /* Appends `from` to `ret`, compressed by Zstandard. Only if columns_can_compress(). */
 void columns_compress(const struct buffer *from, struct buffer *ret);
 bool columns_can_compress(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Exports: captures in the formats of other tools. export_list.h has the list; each export has a file. */
-#ifndef PILLION_EXPORT_H
-#define PILLION_EXPORT_H
+#pragma once
 
 #include "report/base/table/sink.h"
 #include "report/export/export_list.h"
@@ -61,5 +60,3 @@ bool export_is_gzip(const struct export_type *type, const char *path);
  * replaces an existing one only if is_forced; a directory only if an export has made all that is in it. Returns the
  * result of run(); -EEXIST: the file exists. */
 int export_write(struct export *x, const struct export_type *type, const char *path, bool is_forced, struct err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the parts of export_chrome. */
-#ifndef PILLION_EXPORT_CHROME_H
-#define PILLION_EXPORT_CHROME_H
+#pragma once
 
 #include "report/export/export.h"
 #include "report/time/timeline/timeline.h"
@@ -92,5 +91,3 @@ void chrome_autograd_flows(struct chrome *w);
 /* A device operation, and the arrows from a call to those that it caused. */
 void chrome_operation(struct chrome *w, const struct timeline_event *e);
 void chrome_flows(void *chrome, const struct timeline_flow *f);
-
-#endif

@@ -2,8 +2,7 @@
 /* The list of exports in output order: X(name, ending, title, flags, needs). `ending` is that of the default path,
  * `needs` a library that a build may lack (export_list.c), or NOTHING. export_<name>() in an export_*.c implements
  * it. */
-#ifndef PILLION_EXPORT_LIST_H
-#define PILLION_EXPORT_LIST_H
+#pragma once
 
 #define EXPORTS(X)                                                                                               \
 	X(sqlite, ".sqlite", "database with the tables of Nsight Systems", EXPORT_FILE, NOTHING)                 \
@@ -18,5 +17,3 @@
 	X(pprof, ".pb.gz", "profile for go tool pprof", EXPORT_METRIC | EXPORT_GZIP, ZLIB)                       \
 	X(pstats, ".pstats", "calls of traced Python functions for pstats and snakeviz", 0, NOTHING)            \
 	X(html, ".html", "report in one page: timeline, tables, flame graphs; needs only a browser", 0, ZLIB)
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An export in several files, NAME.001.json and so on: --split-time, --split-size. */
-#ifndef PILLION_EXPORT_SPLIT_H
-#define PILLION_EXPORT_SPLIT_H
+#pragma once
 
 #include "report/export/export.h"
 
@@ -20,5 +19,3 @@ int split_time(const char *text, uint64_t *ret_ns);
  * microsecond may be larger than asked. The model is filtered meanwhile, and afterwards as it was. */
 int export_split(struct export *x, struct model *m, const struct export_type *type, const char *path, bool is_forced,
 		 const struct split *split, struct err *err);
-
-#endif

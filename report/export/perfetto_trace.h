@@ -6,8 +6,7 @@
  * A slice is written as its begin and its end. Perfetto sorts packets by time and pairs an end with the last open begin
  * of its track, so slices of one track must be nested. Slices are written in the order of their ends; one that is not
  * nested goes to another track, the next lane. */
-#ifndef PILLION_PERFETTO_TRACE_H
-#define PILLION_PERFETTO_TRACE_H
+#pragma once
 
 #include "report/base/interner.h"
 #include "report/base/table/sink.h"
@@ -80,5 +79,3 @@ void perfetto_slice_end(struct perfetto_trace *p, uint64_t track, uint64_t ns);
 void perfetto_lanes_begin(struct perfetto_trace *p, uint64_t uuid);
 /* The track for the next slice. If there is no room, it is on the last one. */
 uint64_t perfetto_lane(struct perfetto_trace *p, uint64_t start, uint64_t end);
-
-#endif

@@ -5,8 +5,7 @@
  * adds them, so a page never changes once it is full: each level of a tree has one page in memory, and a full page is
  * appended to the file and announced to the level above. SQLite itself has to look for the place of each entry, and
  * executes its bytecode for each column; docs/decisions/sqlite-pages.md has what was tried. */
-#ifndef PILLION_SQLITE_PAGES_H
-#define PILLION_SQLITE_PAGES_H
+#pragma once
 
 #include "report/base/table/sink.h"
 
@@ -54,5 +53,3 @@ int sqlite_file_open(struct sqlite_file *f, int fd, struct err *err);
 /* `schema` has the rows of the table sqlite_schema; its root becomes page 1. Returns 0 or -errno. */
 void sqlite_schema_begin(struct sqlite_tree *schema, struct sqlite_file *f);
 int sqlite_file_close(struct sqlite_file *f, struct sqlite_tree *schema);
-
-#endif

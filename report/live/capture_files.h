@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files of a capture as a whole: their size and age, and their removal. A capture is a directory or packed. */
-#ifndef PILLION_CAPTURE_FILES_H
-#define PILLION_CAPTURE_FILES_H
+#pragma once
 
 #include <time.h>
 
@@ -18,5 +17,3 @@ bool capture_files_read(const char *path, struct capture_files *ret);
 
 /* Removes a capture. What does not look like a file of one is left, with the directory. 0 or -errno. */
 int capture_files_remove(const char *path, struct err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Launchers of a capture on other hosts, as far as its indexes tell: they have begun and not recorded their end. One
  * that was killed is among them. */
-#ifndef PILLION_ELSEWHERE_H
-#define PILLION_ELSEWHERE_H
+#pragma once
 
 #include "report/base/util.h"
 
@@ -20,5 +19,3 @@ struct elsewhere {
 
 void elsewhere_read(const char *capture, struct elsewhere *ret);
 void elsewhere_done(struct elsewhere *e);
-
-#endif

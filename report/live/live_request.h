@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Asks the launchers of live runs to start or stop recording: the other side of runtime/launch/session.c. */
-#ifndef PILLION_LIVE_REQUEST_H
-#define PILLION_LIVE_REQUEST_H
+#pragma once
 
 #include "report/live/live_runs.h"
 
@@ -23,5 +22,3 @@ struct live_answer {
  * one line each. -errno if the launchers of a capture cannot be asked at all. */
 int live_ask(const struct live_runs *runs, const struct live_wish *wish, struct live_answer *answers,
 	     struct texts *missing, struct err *err);
-
-#endif

@@ -2,8 +2,7 @@
 /* The runs of this machine that have not ended, and their processes: from /proc, from outside, without asking anybody.
  * A launcher is found by the range file that it maps, a process by PILLION_RUN in its environment, or else by its
  * nearest ancestor that has it. What the kernel does not let us read, such as processes of other users, is left out. */
-#ifndef PILLION_LIVE_RUNS_H
-#define PILLION_LIVE_RUNS_H
+#pragma once
 
 #include "report/base/util.h"
 #include "runtime/shared/format/trace_format.h"
@@ -45,5 +44,3 @@ void live_done(struct live_runs *l);
 /* For a verb whose operand may be left out: the runs of the target; without one, the only capture that has live runs.
  * -ENOENT if there is none, -EINVAL if there are several; `err` then lists the captures that there are. */
 int live_find_one(const char *target, struct live_runs *ret, struct err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files of /proc/PID. */
-#ifndef PILLION_PROC_FILE_H
-#define PILLION_PROC_FILE_H
+#pragma once
 
 #include "report/base/util.h"
 #include "runtime/shared/outside/process_stat.h"
@@ -15,5 +14,3 @@ const char *proc_file_variable(const char *environment, size_t size, const char 
 /* Whether the process is a launcher, or a helper of one. */
 bool proc_file_is_launcher(const struct process_stat *stat);
 bool proc_file_is_report(const struct process_stat *stat);
-
-#endif

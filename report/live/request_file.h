@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The file .where in a capture, by which its launchers are asked: runtime/launch/where.c. */
-#ifndef PILLION_REQUEST_FILE_H
-#define PILLION_REQUEST_FILE_H
+#pragma once
 
 #include <time.h>
 
@@ -18,5 +17,3 @@ uint64_t request_number(void);
 /* Puts the request into the capture; another one that is waiting there is waited for, unless it is a left-over. `more`:
  * its further lines. *path: the file, which the caller removes after the answers. 0 or -errno. */
 int request_place(const char *capture, uint64_t request, const char *more, struct buffer *path, struct err *err);
-
-#endif

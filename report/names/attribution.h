@@ -10,8 +10,7 @@
  *
  * This reads no symbol table but for the entry point of the executable, and opens only files of the user's own modules,
  * for stacks without Python frames. */
-#ifndef PILLION_ATTRIBUTION_H
-#define PILLION_ATTRIBUTION_H
+#pragma once
 
 #include "report/names/symbol.h"
 
@@ -85,5 +84,3 @@ bool attribution_is_library(const char *path);
 /* Whether a source file is a header of the system or of a compiler, whose functions are inlined into those of the user
  * or copied by a template, or a library's. */
 bool attribution_is_header(const char *file);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A line of source as everything after names knows it: a function at a line of a file. Equal lines of one report are
  * one object, so they are compared by address; text is made last, by the functions below. */
-#ifndef PILLION_CODE_LINE_H
-#define PILLION_CODE_LINE_H
+#pragma once
 
 #include "report/base/interner.h"
 
@@ -58,5 +57,3 @@ const char *code_line_file(const char *file);
 /* The function of what has no module: code that was compiled at run time. The second one for sentences. */
 #define CODE_LINE_UNKNOWN "[unknown]"
 #define CODE_LINE_NO_NAMES "code compiled at run time, which has no names"
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Demangles the names that compilers generate. */
-#ifndef PILLION_DEMANGLE_H
-#define PILLION_DEMANGLE_H
+#pragma once
 
 #include "report/base/util.h"
 
@@ -18,5 +17,3 @@ void demangle_symbol(struct buffer *ret, const char *name);
 
 /* Appends the base name, "add": without namespaces and classes, and without parameters. */
 void demangle_base(struct buffer *ret, const char *name);
-
-#endif

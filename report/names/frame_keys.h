@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The frames of stacks that are at one line, and the keys by which the recorder knows them in another run
  * (runtime/shared/base/slowed.h). */
-#ifndef PILLION_FRAME_KEYS_H
-#define PILLION_FRAME_KEYS_H
+#pragma once
 
 #include "report/names/symbol.h"
 
@@ -17,5 +16,3 @@ struct frame_keys {
 /* Whether a frame of the stack, or a function inlined in it, is at the line. Its key is then among the keys. */
 bool frame_keys_take(struct frame_keys *k, const struct image *image, uint32_t stack);
 void frame_keys_done(struct frame_keys *k);
-
-#endif

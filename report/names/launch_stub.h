@@ -3,8 +3,7 @@
  * frames, innermost first: __device_stub__Z3addPf, of a temporary file; for a template also
  * __wrapper__device_stub_add<float>; add(float*), at the line where the kernel is defined; step. The last but one may
  * be inlined or replaced by a jump. With clang and HIP there is only __device_stub__add. */
-#ifndef PILLION_LAUNCH_STUB_H
-#define PILLION_LAUNCH_STUB_H
+#pragma once
 
 #include "report/base/util.h"
 
@@ -24,5 +23,3 @@ void launch_stub_enter(struct launch_stub *s, const char *function);
 bool launch_stub_is_kernel(struct launch_stub *s, const char *function);
 
 void launch_stub_done(struct launch_stub *s);
-
-#endif

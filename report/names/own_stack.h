@@ -4,8 +4,7 @@
  * such a frame has the innermost function with a name that is not of libc, as symbol tables know it, in the program by
  * its name: "sqlite3VdbeExec" in "sqlite3". A comprehension is a part of the function in which it is written, as it is
  * since Python 3.12. */
-#ifndef PILLION_OWN_STACK_H
-#define PILLION_OWN_STACK_H
+#pragma once
 
 #include "report/names/attribution.h"
 
@@ -58,5 +57,3 @@ static inline const struct own_frame *own_frames(const struct own_stacks *o, uin
 
 /* Whether a stack passes through the function. */
 bool own_stack_has(const struct own_stacks *o, uint32_t stack, uint32_t function);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Python code objects recorded in a trace (TF_BLOB_PYTHON_CODE), and their lines, from the tables that CPython uses
  * for tracebacks. */
-#ifndef PILLION_PYTHON_H
-#define PILLION_PYTHON_H
+#pragma once
 
 #include "report/read/reader.h"
 
@@ -34,5 +33,3 @@ bool python_has_file(const struct trace *t, uint32_t stack, bool (*is_wanted)(co
 
 /* 0: not known. */
 uint32_t python_first_line(const struct trace *t, uint32_t code);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Converts return addresses to function, file and line, by the modules recorded in the trace. */
-#ifndef PILLION_SYMBOL_H
-#define PILLION_SYMBOL_H
+#pragma once
 
 #include "report/names/code_line.h"
 #include "report/read/job/model.h"
@@ -104,5 +103,3 @@ const struct texts *symbols_problems(const struct symbols *s);
 /* Appends a line for each recorded module that cannot be used: files of another build than the recorded one, and files
  * that cannot be opened here. */
 void symbols_unusable(struct symbols *s, struct texts *ret_changed, struct texts *ret_missing);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The names that a file has for its addresses: by elfutils (symbol_file_elfutils.c), or none in a build without it
  * (symbol_file_none.c). */
-#ifndef PILLION_SYMBOL_FILE_H
-#define PILLION_SYMBOL_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ bool symbol_file_function(struct symbol_file *f, uint64_t address, uint64_t *ret
 
 /* For unwind_elfutils.c. */
 struct Dwfl_Module *symbol_file_module(struct symbol_file *f);
-
-#endif

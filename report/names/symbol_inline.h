@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The functions that a compiler inlined at an address. */
-#ifndef PILLION_SYMBOL_INLINE_H
-#define PILLION_SYMBOL_INLINE_H
+#pragma once
 
 #include <elfutils/libdw.h>
 
@@ -25,5 +24,3 @@ const char *inline_name(Dwarf_Die *die);
 const char *inline_call(Dwarf_Die *unit, Dwarf_Die *die, int *ret_line);
 
 void inline_units_done(struct inline_units *u);
-
-#endif

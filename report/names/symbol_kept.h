@@ -5,8 +5,7 @@
  *   frame   at=0xADDRESS name=NAME file=FILE line=N
  * The frames of one address are the functions that were inlined there, innermost first, then the one that has the
  * symbol. Names are mangled; what is not known is missing. */
-#ifndef PILLION_SYMBOL_KEPT_H
-#define PILLION_SYMBOL_KEPT_H
+#pragma once
 
 #include "report/names/symbol_file.h"
 
@@ -43,5 +42,3 @@ size_t kept_lines(const struct kept_module *m, uint64_t address, struct symbol_l
 /* Append a line of the file. */
 void kept_write_module(struct buffer *ret, const char *path, const struct symbol_build *build);
 void kept_write_line(struct buffer *ret, uint64_t address, const struct symbol_line *line);
-
-#endif

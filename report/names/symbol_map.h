@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The names of code that a program compiled while it ran, from the file that virtual machines write for perf(1): its
  * lines are "START SIZE NAME", in hexadecimal. */
-#ifndef PILLION_SYMBOL_MAP_H
-#define PILLION_SYMBOL_MAP_H
+#pragma once
 
 #include "report/names/symbol_file.h"
 
@@ -19,5 +18,3 @@ bool symbol_map_find(struct symbol_map *m, uint64_t address, struct symbol_line 
 /* Splits such a name, which it changes, into the parts that are in it: "JS:*work /srv/job.js:12:7" is the function work
  * at /srv/job.js:12. */
 void symbol_map_split(char *name, struct symbol_line *ret);
-
-#endif

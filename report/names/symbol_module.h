@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files that were mapped in the images of a job, and which one an address belongs to. */
-#ifndef PILLION_SYMBOL_MODULE_H
-#define PILLION_SYMBOL_MODULE_H
+#pragma once
 
 #include "report/names/symbol_kept.h"
 #include "report/names/symbol_map.h"
@@ -80,5 +79,3 @@ void modules_unusable(struct modules *m, struct texts *ret_changed, struct texts
 /* The name of a file without directories; of an executable as it was executed, not that to which links lead, unless it
  * was executed by several names. Borrowed. */
 const char *modules_called(struct modules *m, size_t file);
-
-#endif

@@ -5,8 +5,7 @@
  * Of a blocked thread, only the stack pointer and the pc are known. They are sufficient as long as the unwind table
  * computes frames from the stack pointer. The first frame that needs the frame pointer takes it from the function's
  * prologue (prologue.c); later frames find it in the saved registers. */
-#ifndef PILLION_UNWIND_H
-#define PILLION_UNWIND_H
+#pragma once
 
 #include "report/names/symbol_file.h"
 
@@ -43,5 +42,3 @@ bool prologue_is_call(const uint8_t code[CALL_BYTES]);
 /* The distance from the stack pointer after the prologue of a function to the frame pointer that it set up. `code`: the
  * function's first bytes. False: it sets up none, or not in the usual way. */
 bool prologue_distance(const uint8_t *code, size_t size, uint64_t *ret);
-
-#endif

@@ -3,8 +3,7 @@
  * HTML_BLOCK_EVENTS events of one track, and "model", JSON with everything else. A block consists of varints: the
  * track, one bit for each column that is present, the number of events, then the columns one after the other.
  * report/page/view/decode.mjs reads it. */
-#ifndef PILLION_EXPORT_HTML_H
-#define PILLION_EXPORT_HTML_H
+#pragma once
 
 #include "report/answers/answer_tables.h"
 #include "report/base/table/emit.h"
@@ -215,5 +214,3 @@ void html_json_answer(struct html_json *j);
 void html_critical(struct html *h);
 void html_json_findings(struct html_json *j);
 void html_json_sources(struct html_json *j);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The page of `diff -f html`: the verdict, the rows, and the stacks of both sides. */
-#ifndef PILLION_HTML_DIFF_H
-#define PILLION_HTML_DIFF_H
+#pragma once
 
 #include "report/answers/diff/diff.h"
 #include "report/events/scan.h"
@@ -17,5 +16,3 @@ void diff_page_capture(struct diff_page *p, const struct report_context *context
 
 /* `title`: of the table. 0, or -errno. */
 int diff_page_write(struct diff_page *p, const struct diff *d, const char *title, int fd, struct err *err);
-
-#endif

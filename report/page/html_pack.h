@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Data within a page: deflated and base64-encoded, in a script element that browsers do not execute. Memory does not
  * grow with it. */
-#ifndef PILLION_HTML_PACK_H
-#define PILLION_HTML_PACK_H
+#pragma once
 
 #include "report/base/table/sink.h"
 
@@ -22,5 +21,3 @@ void pack_take(struct page_pack *p, struct buffer *b);
 
 /* Ends the element and frees the pack. */
 void pack_end(struct page_pack *p);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The pages, generated from html/ by join.py. */
-#ifndef PILLION_HTML_PAGE_H
-#define PILLION_HTML_PAGE_H
+#pragma once
 
 #include "report/base/table/sink.h"
 
@@ -13,5 +12,3 @@ extern const char *const html_diff_parts[HTML_PARTS]; /* of diff -f html */
 /* Writes the page up to the data. Browsers show the summary if they run no script. */
 void html_page_begin(struct sink *out, const char *const *parts, const char *title, const char *summary);
 void html_page_end(struct sink *out, const char *const *parts);
-
-#endif

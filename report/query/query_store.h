@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of a query in memory: nsys's tables, by column, and reports. A table is made when a statement needs it
  * first, and only with the columns that it needs. */
-#ifndef PILLION_QUERY_STORE_H
-#define PILLION_QUERY_STORE_H
+#pragma once
 
 #include "report/tables/nsys/nsys_rows.h"
 #include "report/tables/report.h"
@@ -45,5 +44,3 @@ const char *store_text(const struct store *s, int64_t value, size_t *ret_size);
 
 /* The table of a report; a report without data has no rows. Owned by the store. */
 const struct table *store_report(struct store *s, size_t place);
-
-#endif

@@ -2,8 +2,7 @@
 /* The tables of a query as SQLite sees them: nsys's tables and all reports, by their names. Nothing is written into a
  * database: SQLite asks for rows. Constraints on an integer column (a time, an id) and an order by one are answered
  * from the sorted column. */
-#ifndef PILLION_QUERY_TABLE_H
-#define PILLION_QUERY_TABLE_H
+#pragma once
 
 #include <sqlite3.h>
 
@@ -19,5 +18,3 @@ void query_tables_list(struct buffer *ret);
 
 /* Appends how the table was declared. False: there is none of that name. */
 bool query_table_declare(struct store *store, const char *name, struct buffer *ret);
-
-#endif

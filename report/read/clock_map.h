@@ -2,8 +2,7 @@
 /* The clock map of one boot of one machine: converts ticks of its clock to CLOCK_REALTIME, and to the common time of
  * several machines. All processes of a boot share one clock map, so that the conversion keeps the order of
  * their events. */
-#ifndef PILLION_CLOCK_MAP_H
-#define PILLION_CLOCK_MAP_H
+#pragma once
 
 #include "runtime/shared/format/trace_format.h"
 #include "report/base/util.h"
@@ -60,5 +59,3 @@ static inline uint64_t clock_map_duration(const struct clock_map *map, uint64_t 
 }
 
 void clock_map_done(struct clock_map *map);
-
-#endif

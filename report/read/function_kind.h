@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a recorded function does, by its name: nothing else compares names of functions, but for what calls of NVIDIA's
  * libraries compute (operation.h). */
-#ifndef PILLION_FUNCTION_KIND_H
-#define PILLION_FUNCTION_KIND_H
+#pragma once
 
 #include <stdint.h>
 
@@ -128,5 +127,3 @@ struct function_kind function_kind_of(const char *name, unsigned group);
 
 /* The name of the function of MPI or NCCL that a symbol is, or that of their profiling interfaces; NULL: of none. */
 const char *function_of_ranks(const char *symbol);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The names of the functions in a trace file. Thousands of processes have the same table, so it is stored once and
  * reference-counted. May be called from any thread. */
-#ifndef PILLION_FUNCTIONS_H
-#define PILLION_FUNCTIONS_H
+#pragma once
 
 #include "report/base/util.h"
 #include "report/read/function_kind.h"
@@ -38,5 +37,3 @@ const uint8_t *functions_classes(struct functions *f, classify_function *classif
 
 /* One more reference to a table. */
 struct functions *functions_share(struct functions *f);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of a capture's text files: fields separated by TAB, the first one a word, the others key=value. */
-#ifndef PILLION_INDEX_H
-#define PILLION_INDEX_H
+#pragma once
 
 #include "report/base/util.h"
 
@@ -38,5 +37,3 @@ uint64_t index_number(const struct index_line *l, const char *key);
 
 /* A hexadecimal number without 0x: nonces and run ids, as in file names. */
 uint64_t index_hex(const struct index_line *l, const char *key);
-
-#endif

@@ -2,8 +2,7 @@
 /* The bytes of a file, read-only. The file may grow: its size is read once. If it is truncated, or has a
  * hole on a tmpfs that is full, the missing part reads as zeros and mapping_was_cut() becomes true: no SIGBUS reaches
  * the reader. */
-#ifndef PILLION_MAPPING_H
-#define PILLION_MAPPING_H
+#pragma once
 
 #include "report/base/util.h"
 
@@ -50,5 +49,3 @@ void mapping_drop(const struct mapping *m, uint64_t offset, size_t size);
 
 /* Whether any mapped file became shorter. */
 bool mapping_was_cut(void);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* All events of a model ordered by time, across threads, processes and hosts. Memory grows with the number of
  * threads. No filter applies. */
-#ifndef PILLION_MERGE_H
-#define PILLION_MERGE_H
+#pragma once
 
 #include "report/read/job/model.h"
 
@@ -24,5 +23,3 @@ void merge_free(struct merge *g);
  * thread, so output is reproducible. Events of a thread keep the order in which they were written: that of a signal
  * handler may have a time slightly before that of its predecessor. */
 const struct merge_event *merge_next(struct merge *g);
-
-#endif

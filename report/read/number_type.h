@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The types of numbers with which kernels compute. */
-#ifndef PILLION_NUMBER_TYPE_H
-#define PILLION_NUMBER_TYPE_H
+#pragma once
 
 enum number_type {
 	NUMBER_UNKNOWN,
@@ -16,5 +15,3 @@ enum number_type {
 };
 
 extern const char *const number_names[NUMBER_TYPES]; /* as PyProf names them */
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The operation that a library call performs (TF_ARG_OPERATION): decoded, as text, and derived values. */
-#ifndef PILLION_OPERATION_H
-#define PILLION_OPERATION_H
+#pragma once
 
 #include "report/read/number_type.h"
 #include "report/read/reader.h"
@@ -48,5 +47,3 @@ bool operation_is_nccl(const char *function, const char *name);
 
 /* Message size as benchmarks define it: for a collective the largest buffer of a rank, in bytes. */
 double operation_bytes(const char *function, unsigned int group, const struct tf_operation *op);
-
-#endif

@@ -11,8 +11,7 @@
  * blocks BLOCK    pack_block.h; value = index in the file, in units of BLOCK_BYTES; the last one may be shorter END
  * value = number of records before it. Without it the file is truncated Damage to a record loses only that record: the
  * reader searches for the next one. */
-#ifndef PILLION_PACK_H
-#define PILLION_PACK_H
+#pragma once
 
 #include "report/read/mapping.h"
 #include "runtime/shared/format/trace_format.h"
@@ -98,5 +97,3 @@ int pack_write(const struct pack_wish *wish, struct buffer *ret_path, struct err
 /* Unpacks to directories: `output`, or the name of the capture beside the packed file; several captures become one
  * directory each within it. */
 int pack_extract(const char *path, const char *output, struct buffer *ret_path, struct err *err);
-
-#endif

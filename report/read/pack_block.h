@@ -3,8 +3,7 @@
  * fields are stored together, times as the pause since the previous event, addresses and ids as the difference from
  * the last one of their kind; the result is compressed by zstd. Bytes that are not slots are also restored exactly,
  * but compress less. A struct block_coder is used by one thread at a time. */
-#ifndef PILLION_PACK_BLOCK_H
-#define PILLION_PACK_BLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ const uint8_t *block_encode(struct block_coder *c, const uint8_t *bytes, size_t 
 /* Restores exactly `size` bytes, verified by the checksum in the frame. False: the block is damaged, and ret may
  * contain anything. Neither allocates nor locks: safe in a signal handler. */
 bool block_decode(struct block_coder *c, const uint8_t *packed, size_t packed_size, uint8_t *ret, size_t size);
-
-#endif

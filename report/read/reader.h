@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One trace file: its header, chunks, threads, definitions, and the events of each thread in the order in which they
  * were written. Every length and index is checked here, so that the results are safe to use; ids are only looked up. */
-#ifndef PILLION_READER_H
-#define PILLION_READER_H
+#pragma once
 
 #include "runtime/shared/format/trace_format.h"
 #include "report/base/attachment.h"
@@ -267,5 +266,3 @@ extern void (*reader_progress)(uint64_t bytes);
  * that it does not take longer the longer a process runs. */
 extern uint64_t reader_since_ns;
 void trace_leave_out_earlier(struct trace *t);
-
-#endif

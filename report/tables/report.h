@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reports: each fills one table. report_list.h has the list; this header has what several of them need. */
-#ifndef PILLION_REPORT_H
-#define PILLION_REPORT_H
+#pragma once
 
 #include "report/base/table/emit.h"
 #include "report/events/nvtx/operator_text.h"
@@ -136,5 +135,3 @@ struct crash {
 bool crash_find(const struct model *m, const struct process *p, struct crash *ret);
 /* Appends "signal 11 (SIGSEGV, address 0x0)"; crash NULL: not known. */
 void crash_signal(int signal, const struct crash *crash, struct buffer *ret);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The list of reports in output order: X(name, older alias or NULL, title, flags). report_<name>() in a report_*.c
  * fills the table. */
-#ifndef PILLION_REPORT_LIST_H
-#define PILLION_REPORT_LIST_H
+#pragma once
 
 #define REPORTS(X)                                                                                                     \
 	X(lines, NULL, "Source Lines", REPORT_DEFAULT | REPORT_BY | REPORT_ATTRIBUTED | REPORT_SUMS)                   \
@@ -118,5 +117,3 @@
 	X(nccl_inspector_sum, NULL, "Collectives by Size (NCCL Inspector)", REPORT_DUMP)                               \
 	X(openmp_sum, "openmpevtsum", "OpenMP Summary", REPORT_BY | REPORT_SHARED)                                     \
 	X(openmp_wait_sum, NULL, "OpenMP Waits for the Last Thread", 0)
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reports with a row for each event: rows are collected in any order, sorted in files if there are many, and written
  * in order. */
-#ifndef PILLION_SORTED_ROWS_H
-#define PILLION_SORTED_ROWS_H
+#pragma once
 
 #include "report/base/external_sort.h"
 #include "report/tables/report.h"
@@ -34,5 +33,3 @@ void *sorted_rows_add(struct sorted_rows *rows, uint64_t first, uint64_t second,
 void *sorted_rows_add_event(struct scan *s, uint64_t start_ns);
 
 void report_rows(const struct report_context *c, struct table *table, const struct row_report *report, void *data);
-
-#endif

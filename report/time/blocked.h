@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The recorded calls of a thread by function and stack, and the estimated share of each in its blocked time. A call
  * inside another one is not counted: what waits is the outer one. */
-#ifndef PILLION_BLOCKED_H
-#define PILLION_BLOCKED_H
+#pragma once
 
 #include "report/events/descriptor.h"
 #include "report/events/scan.h"
@@ -47,5 +46,3 @@ uint64_t blocked_divide(struct blocked *b, uint64_t blocked_ns);
 /* The duration of calls that do nothing but wait; *ret_count is set to the number of all calls. */
 uint64_t blocked_waits(const struct blocked *b, uint64_t *ret_count);
 void blocked_done(struct blocked *b);
-
-#endif

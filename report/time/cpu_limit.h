@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The CPUs that threads may use: the launcher's records of affinity masks and of the quotas of cgroups. */
-#ifndef PILLION_CPU_LIMIT_H
-#define PILLION_CPU_LIMIT_H
+#pragma once
 
 #include "report/read/job/model.h"
 
@@ -30,5 +29,3 @@ struct cpu_limit cpu_limits_of(const struct cpu_limits *l, const struct cpu_thre
 
 /* The number of CPUs that can be used at a time, at most that of the mask; 0: not known. */
 double cpu_limit_width(const struct cpu_limit *l);
-
-#endif

@@ -3,8 +3,7 @@
  * watchdogs, resource trackers, supervisors), and daemons and threads of MPI libraries are idle helpers; shells and
  * wrappers that only wait for a child, and processes of start-up scripts are shims. Both are recognised by what they
  * do. */
-#ifndef PILLION_HELPERS_H
-#define PILLION_HELPERS_H
+#pragma once
 
 #include "report/time/partition.h"
 
@@ -23,5 +22,3 @@ bool helpers_have(const struct helpers *h, const struct partition *p, size_t thr
 
 /* Whether the process continues the program of the one that started it. */
 bool helpers_is_forked(const struct model *m, const struct process *p);
-
-#endif

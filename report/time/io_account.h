@@ -2,8 +2,7 @@
 /* The bytes that the kernel has counted of read(2), write(2) and similar calls in each process, beside those of the
  * recorded calls. System calls that are not made through libc's functions, and those inside libc, are in the former
  * alone. */
-#ifndef PILLION_IO_ACCOUNT_H
-#define PILLION_IO_ACCOUNT_H
+#pragma once
 
 #include "report/events/scan.h"
 
@@ -27,5 +26,3 @@ uint64_t io_not_seen(const struct io_account *a, enum io_direction direction);
 
 /* Likewise the bytes that only recorded calls have. */
 uint64_t io_not_counted(const struct io_account *a, enum io_direction direction);
-
-#endif

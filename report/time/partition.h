@@ -2,8 +2,7 @@
 /* The partition of the lifetime of each thread: on a CPU + runnable without a CPU + blocked. Blocked time is the exact
  * rest of the lifetime; its division among calls is an estimate. The main thread has one part for each image of its
  * process, because the kernel's accounts continue over exec. */
-#ifndef PILLION_PARTITION_H
-#define PILLION_PARTITION_H
+#pragma once
 
 #include "report/time/blocked.h"
 #include "report/time/cpu_limit.h"
@@ -65,5 +64,3 @@ void partition_done(struct partition *p);
  * time between the thread's first and last known instants; `before_ns` the CPU time that it had used at the first. An
  * account that exceeds the span, by the granularity of the kernel's clocks or because it began earlier, extends it. */
 void partition_settle(struct thread_time *t, uint64_t span_ns, uint64_t before_ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who held the CPUs while threads of the job waited for one: the job itself, or others. */
-#ifndef PILLION_PRESSURE_H
-#define PILLION_PRESSURE_H
+#pragma once
 
 #include "report/time/partition.h"
 
@@ -30,5 +29,3 @@ void pressures_done(struct pressures *p);
 
 /* NULL: no thread of the partition has this limit. */
 const struct pressure *pressures_of(const struct pressures *p, size_t machine, uint64_t mask);
-
-#endif

@@ -2,8 +2,7 @@
 /* Data for flame graphs: a value for each stack of process;thread;stack (if taken);function. Times of calls are without
  * those of the calls inside them, which are frames below: ...;cudaStreamSynchronize;futex. Memory grows with the number
  * of distinct stacks and names. */
-#ifndef PILLION_PROFILE_H
-#define PILLION_PROFILE_H
+#pragma once
 
 #include "report/events/scan.h"
 
@@ -67,5 +66,3 @@ bool has_several_hosts(const struct model *m);
 /* "python3 train.py [100]": the label of a process, with its host if there are several. */
 void process_label(const struct model *m, const struct process *p, struct buffer *ret);
 void thread_label(const struct trace_thread *thread, struct buffer *ret);
-
-#endif

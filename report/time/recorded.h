@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The time that a capture range recorded, and the partition of it. The kernel's accounts are of a thread's whole life;
  * its calls and samples are those of the ranges. */
-#ifndef PILLION_RECORDED_H
-#define PILLION_RECORDED_H
+#pragma once
 
 #include "report/time/partition.h"
 
@@ -22,5 +21,3 @@ uint64_t recorded_wall(const struct model *m, const struct process *p);
  * the ranges. Their lifetime becomes the part in the ranges. Their CPU time becomes the sum of the samples in the
  * ranges, or unknown if the thread was not sampled. */
 void recorded_partition(const struct report_context *c, bool has_calls, struct partition *ret);
-
-#endif

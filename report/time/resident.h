@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The resident memory of processes over time, from the launcher's samples. */
-#ifndef PILLION_RESIDENT_H
-#define PILLION_RESIDENT_H
+#pragma once
 
 #include "report/read/job/model.h"
 
@@ -22,5 +21,3 @@ size_t resident_end(const struct resident_point *points, size_t count, size_t fr
 /* Calls visit for the samples of the image's process, in order of time. */
 void resident_of(const struct model *m, const struct image *image, void *context,
 		 void (*visit)(void *context, uint64_t bytes, uint64_t ns));
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes of start-up scripts, such as those of pyenv: what a process started, and what had ended, before it executed
  * its last program; and what these started. */
-#ifndef PILLION_STARTUP_H
-#define PILLION_STARTUP_H
+#pragma once
 
 #include "report/read/job/model.h"
 
@@ -10,5 +9,3 @@
 
 /* By process: 1 for those. The caller frees it. */
 uint8_t *startup_find(const struct model *m);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the kernel accounted to threads and processes: TF_BLOB_USAGE of the traces, "usage" of index lines, and the
  * launcher's samples, which are used for what recorded no end. */
-#ifndef PILLION_USAGE_H
-#define PILLION_USAGE_H
+#pragma once
 
 #include "report/read/job/model.h"
 
@@ -43,5 +42,3 @@ const struct usage_sampled *usages_sampled(const struct usages *u, const struct 
 
 /* The sampled threads of the image's process, one after the other; *at is 0 at first. NULL: no more. */
 const struct usage_sampled *usages_next(const struct usages *u, const struct image *image, size_t *at);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The options of the verbs: one table for the command line and for --help. */
-#ifndef PILLION_COMMAND_LINE_H
-#define PILLION_COMMAND_LINE_H
+#pragma once
 
 #include "report/answers/diff/gather.h"
 #include "report/answers/diff/trial.h"
@@ -128,5 +127,3 @@ void command_line_help(unsigned int verb, struct text *ret);
 
 /* Likewise, for programs: option_help_table. */
 void command_line_table(unsigned int verb, const char *name, struct text *ret);
-
-#endif

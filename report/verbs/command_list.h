@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values of options that are lists: reports, rules, formats, outputs and columns.
  * Each function is the set() of an option. */
-#ifndef PILLION_COMMAND_LIST_H
-#define PILLION_COMMAND_LIST_H
+#pragma once
 
 #include "runtime/shared/base/option.h"
 
@@ -15,5 +14,3 @@ int command_list_columns(const struct option *row, void *settings, const char *v
 
 /* Appends the names of reports or rules, without their aliases, if the option takes them. */
 bool command_list_words(const struct option *row, struct text *ret);
-
-#endif

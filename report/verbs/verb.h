@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the verbs share: how one begins and ends, its messages, its exit status. A verb is a file verb_<name>.c with its
  * struct verb, and a row in the list of runtime/shared/base/verb_list.h. */
-#ifndef PILLION_VERB_H
-#define PILLION_VERB_H
+#pragma once
 
 #include "report/verbs/command_line.h"
 #include "report/verbs/output/colour.h"
@@ -94,5 +93,3 @@ void verb_help_row(const char *mark, const char *name, const char *text, const c
 
 /* Prints the ledger as one line below tables in a format for people. */
 void work_ledger(struct work *w);
-
-#endif

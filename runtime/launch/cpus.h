@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What CPUs a thread may use: its affinity mask and the CPU quota of its cgroup. */
-#ifndef PILLION_CPUS_H
-#define PILLION_CPUS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ void cpus_affinity(uint32_t tid, struct tf_usage_cpus *ret);
  * text of a file /proc/PID/cgroup, `root` the directory below which cgroups are mounted. A quota of version 1 applies
  * if there is a controller "cpu", otherwise that of version 2. */
 void cpus_quota(const char *root, const char *groups, struct tf_usage_cpus *ret);
-
-#endif

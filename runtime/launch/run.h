@@ -2,8 +2,7 @@
 /* pillion-launch: starts COMMAND under the recorder, supervises it, and reports how it ended. struct run passes
  * through its parts in the order of main(): command line, capture, spool, environment, wait, summary. It is a
  * program of its own, so it may use all of libc. */
-#ifndef PILLION_RUN_H
-#define PILLION_RUN_H
+#pragma once
 
 #include <limits.h>
 #include <signal.h>
@@ -346,5 +345,3 @@ int summary_tick(const struct run *run);
 pid_t summary_dump(const struct run *run, const char *name, const char *slow_step);
 /* --pack. If packing fails, says so and leaves the directory. */
 void summary_pack(struct run *run, unsigned living);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The recorder as a whole: start, fork, exec, exit. Any thread; recorder_end() also in a signal handler. The callers
  * preserve errno. */
-#ifndef PILLION_RECORDER_H
-#define PILLION_RECORDER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -39,5 +38,3 @@ void recorder_freeze_end(bool silent, const char *note, const char *unsampled);
  * system calls to the program (prctl(PR_SET_SYSCALL_USER_DISPATCH)): at the end the recorder continues. A forked child
  * begins without it. */
 void recorder_set_dispatch(bool is_on);
-
-#endif

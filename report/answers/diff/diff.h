@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Captures of two sides as one table of changes. */
-#ifndef PILLION_DIFF_H
-#define PILLION_DIFF_H
+#pragma once
 
 #include "report/answers/diff/gather.h"
 #include "report/answers/diff/judge.h"
@@ -50,5 +49,3 @@ void diff_table(const struct diff *d, struct table *table);
 void diff_reason(const struct diff *d, struct buffer *ret);
 
 extern const char *const diff_verdicts[]; /* "not worse", "worse", "cannot judge" */
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The time of one capture by name, with what varies within the run. */
-#ifndef PILLION_GATHER_H
-#define PILLION_GATHER_H
+#pragma once
 
 #include "report/answers/diff/series.h"
 #include "report/events/scan.h"
@@ -39,5 +38,3 @@ enum diff_by gather_default(const struct model *m);
 int gather(const struct report_context *context, enum diff_by by, const char *over, struct gathered *ret,
 	   struct err *err);
 void gathered_done(struct gathered *g);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether one set of runs is slower than another, and which rows are. docs/decisions/diff.md has the reasons. */
-#ifndef PILLION_JUDGE_H
-#define PILLION_JUDGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ struct judgement {
 
 /* `before` and `after`: the number of runs. `gate`: 0.03 for 3 %. */
 void judge(struct judged *rows, size_t count, size_t before, size_t after, double gate, struct judgement *ret);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values in the order of time, such as the durations of a kernel. Memory is constant: consecutive values are summed in
  * at most SERIES_PARTS parts of equal length. */
-#ifndef PILLION_SERIES_H
-#define PILLION_SERIES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ double series_variance(const struct series *s);
 
 /* The part of it that samples make: a sample that another row of the run has got instead. */
 double series_sampling(const struct series *s);
-
-#endif

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Student's t distribution. */
-#ifndef PILLION_STUDENT_H
-#define PILLION_STUDENT_H
+#pragma once
 
 /* The probability of a value above t. */
 double student_tail(double t, double freedom);
 
 /* The value above which the probability is `tail`, which is less than 0.5. */
 double student_above(double tail, double freedom);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether a command B takes longer than a command A, from the durations of runs that were made in turn. The ratio and
  * its noise are those of judge.h with a single row; the verdict is what the interval of the ratio supports. */
-#ifndef PILLION_TRIAL_H
-#define PILLION_TRIAL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ struct slope {
 
 /* `count` is at least 3, and x has two values at least. */
 struct slope slope_fit(const double *x, const double *y, size_t count);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The threads of a job by their role, as a person would name them: the main thread, the workers that it started, other
  * programs. Helpers (helpers.h) are in no role. */
-#ifndef PILLION_ROLE_H
-#define PILLION_ROLE_H
+#pragma once
 
 #include "report/names/attribution.h"
 #include "report/time/recorded.h"
@@ -163,5 +162,3 @@ void role_end_words(const struct report_context *c, const struct roles *all, con
 
 /* role_line.c: fills in the lines of all roles. */
 void roles_find_lines(const struct report_context *c, const struct partition *p, struct roles *roles);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The exception that ended a Python program, or one of its threads. */
-#ifndef PILLION_EXCEPTION_H
-#define PILLION_EXCEPTION_H
+#pragma once
 
 #include "report/read/job/model.h"
 
@@ -19,5 +18,3 @@ struct exception {
  * there is none. The caller frees it by exception_done() in either case. */
 bool exception_find(const struct model *m, const struct process *p, struct exception *ret);
 void exception_done(struct exception *e);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The summary printed at the end of a run. */
-#ifndef PILLION_SUMMARY_H
-#define PILLION_SUMMARY_H
+#pragma once
 
 #include "report/events/scan.h"
 
@@ -14,5 +13,3 @@
  * which is not repeated; NULL: it has printed nothing. */
 void summary_text(const struct report_context *context, const char *capture, const char *said, size_t width,
 		  struct buffer *ret);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lines of the summary about threads that wait for each other. */
-#ifndef PILLION_SUMMARY_DEADLOCK_H
-#define PILLION_SUMMARY_DEADLOCK_H
+#pragma once
 
 #include "report/base/text.h"
 #include "report/causes/where/place.h"
@@ -18,5 +17,3 @@ void deadlock_places(const struct where_place *place, struct texts *ret);
  * or have ended. Returns the number of ranks that are named. */
 size_t summary_stall(const struct model *m, const struct where_place *place, uint64_t least_ns,
 		     enum where_stall *ret_stall, struct buffer *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The line of the summary about the death that ended the run. */
-#ifndef PILLION_SUMMARY_DIED_H
-#define PILLION_SUMMARY_DIED_H
+#pragma once
 
 #include "report/answers/rule.h"
 #include "report/answers/summary/exception.h"
@@ -35,5 +34,3 @@ void summary_oom(const struct model *m, const struct died *d, struct buffer *out
 
 /* A line that begins with CRASH or, with several ranks or workers, DIED FIRST; nothing if there is none. */
 void summary_died(struct rules *r, const struct died *d, const struct where_place *place, struct buffer *out);
-
-#endif

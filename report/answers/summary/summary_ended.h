@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What ended the run, or made it stand still: the first lines of the summary, the table `ended`, and the rules of
  * RULE_ENDED. */
-#ifndef PILLION_SUMMARY_ENDED_H
-#define PILLION_SUMMARY_ENDED_H
+#pragma once
 
 #include "report/answers/summary/summary_died.h"
 #include "report/causes/where/place.h"
@@ -29,5 +28,3 @@ void ended_free(struct ended *e);
  * rank that did not come to a collective or waits for other ranks. ret_lines: of each kind the first line; NULL: none
  * is known. */
 void summary_ended(struct rules *r, struct table *t, const struct code_line *ret_lines[ENDED_KINDS]);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lines of the summary about processes that did not exit with status 0. */
-#ifndef PILLION_SUMMARY_ENDS_H
-#define PILLION_SUMMARY_ENDS_H
+#pragma once
 
 #include "report/answers/roles/role.h"
 #include "report/answers/summary/summary_died.h"
@@ -10,5 +9,3 @@
  * because of that death are only counted. Processes of one program that ended in the same way are one line. */
 void summary_ends(const struct report_context *c, const struct roles *roles, const struct died *died,
 		  struct buffer *out);
-
-#endif

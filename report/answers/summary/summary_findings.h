@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lines of the summary about what to fix: FIX FIRST, and findings beside it. */
-#ifndef PILLION_SUMMARY_FINDINGS_H
-#define PILLION_SUMMARY_FINDINGS_H
+#pragma once
 
 #include "report/answers/answer.h"
 
@@ -14,5 +13,3 @@ void summary_outside(const struct answer *a, struct buffer *out);
 
 /* Findings beside the first one, if they cost as much as would be worth a first line. */
 void summary_findings(const struct answer *a, struct buffer *out);
-
-#endif

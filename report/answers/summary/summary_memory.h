@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lines of the summary about peaks of memory. */
-#ifndef PILLION_SUMMARY_MEMORY_H
-#define PILLION_SUMMARY_MEMORY_H
+#pragma once
 
 #include "report/answers/rule.h"
 #include "report/time/resident.h"
@@ -20,5 +19,3 @@ struct memory_growth {
 	size_t samples;
 };
 bool memory_grows(struct rules *r, const struct resident_point *points, size_t count, struct memory_growth *ret);
-
-#endif

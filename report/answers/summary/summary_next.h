@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The options with which the job should be run again, because they record what is missing. */
-#ifndef PILLION_SUMMARY_NEXT_H
-#define PILLION_SUMMARY_NEXT_H
+#pragma once
 
 #include "report/answers/rule.h"
 
@@ -12,5 +11,3 @@ bool summary_next(struct rules *r, bool computes, bool is_large, struct buffer *
 /* Appends a line that says what has a program write names of the code that it compiles, where it computes in such code
  * and has written none. */
 void summary_names(const struct report_context *c, const struct roles *roles, struct buffer *ret);
-
-#endif

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The summary of a capture of --mode=profile: what there is instead of events. */
-#ifndef PILLION_SUMMARY_PROFILE_H
-#define PILLION_SUMMARY_PROFILE_H
+#pragma once
 
 #include "report/events/scan.h"
 
 void summary_profile(const struct report_context *c, struct buffer *ret);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lines of the summary about the ranks of a job. Nothing if there are fewer than two. */
-#ifndef PILLION_SUMMARY_RANKS_H
-#define PILLION_SUMMARY_RANKS_H
+#pragma once
 
 #include "report/answers/rule.h"
 
@@ -14,5 +13,3 @@ void summary_messages(struct rules *r, enum blocked_kind kind, const char *title
 
 /* POP's efficiencies of ranks of MPI or NCCL, in one line. */
 void summary_efficiency(const struct report_context *c, struct buffer *out);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lines of the summary that divide time: one for each role, one for the devices; and what they
  * lacked and used. */
-#ifndef PILLION_SUMMARY_TIME_H
-#define PILLION_SUMMARY_TIME_H
+#pragma once
 
 #include "report/answers/roles/role.h"
 #include "report/events/cuda/gap.h"
@@ -43,5 +42,3 @@ void summary_devices(const struct report_context *c, const struct gaps *g, bool 
 
 /* Why device operations that were requested have no times; nothing if all have. */
 void summary_untimed(const struct report_context *c, struct buffer *ret);
-
-#endif

@@ -5,8 +5,7 @@
  *	do
  *		for each value: aggregate_add(s, aggregate_row(...), value);
  *	while (aggregate_next_pass(s)); */
-#ifndef PILLION_AGGREGATE_H
-#define PILLION_AGGREGATE_H
+#pragma once
 
 #include "report/base/bytes.h"
 #include "report/base/interner.h"
@@ -79,5 +78,3 @@ double aggregate_deviation(const struct aggregate_row *row);
 /* The i-th field of a key, "" past the last one. */
 const char *aggregate_field(const struct aggregate_row *row, size_t i);
 void aggregate_done(struct aggregate *s);
-
-#endif

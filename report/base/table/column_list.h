@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The columns of all tables, by type: X(id, title). Code that reads a table finds a column by its id (table_find); a
  * title is only printed, and the documentation, scripts of users and golden files have it. */
-#ifndef PILLION_COLUMN_LIST_H
-#define PILLION_COLUMN_LIST_H
+#pragma once
 
 #define COLUMNS_TEXT(X)												       \
 	X(ADVICE, "Advice") X(API_FUNCTION, "API Function") X(API_NAME, "API Name") X(ARRAY, "Array")		       \
@@ -209,5 +208,3 @@
 	each(TEXT, COLUMNS_TEXT) each(ID, COLUMNS_ID) each(COUNT, COLUMNS_COUNT) each(NS, COLUMNS_NS)                  \
 	each(NS_MEAN, COLUMNS_NS_MEAN) each(PERCENT, COLUMNS_PERCENT) each(MB, COLUMNS_MB)                             \
 	each(SIGNED, COLUMNS_SIGNED) each(REAL, COLUMNS_REAL)
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables, and the only place that formats them. A report fills a table; the presentation is decided here. */
-#ifndef PILLION_EMIT_H
-#define PILLION_EMIT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -159,5 +158,3 @@ void emit_text(struct buffer *b, enum format format, const char *text);
 enum time_unit emit_unit(const struct emit *e, const struct table *t, size_t column);
 void emit_title(struct buffer *b, const struct table *t, size_t column, enum time_unit unit);
 void emit_cell(struct buffer *b, const struct emit *e, const struct table *t, size_t at, enum time_unit unit);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a table has on a terminal: names first, then total, share, count, average and maximum, with the unit in each
  * cell. */
-#ifndef PILLION_EMIT_SCREEN_H
-#define PILLION_EMIT_SCREEN_H
+#pragma once
 
 #include "report/base/table/emit.h"
 
@@ -19,5 +18,3 @@ void screen_line(struct buffer *ret, const char *text);
 
 void screen_title(struct buffer *b, const struct emit *e, const struct table *t, size_t column);
 void screen_cell(struct buffer *b, const struct emit *e, const struct table *t, size_t at);
-
-#endif

@@ -10,8 +10,7 @@
  *	json_number(&w, 7);
  *	json_end(&w, ']');
  *	json_end(&w, '}');    gives {"name":"...","ids":[7]} */
-#ifndef PILLION_JSON_WRITER_H
-#define PILLION_JSON_WRITER_H
+#pragma once
 
 #include "report/base/util.h"
 
@@ -50,5 +49,3 @@ void json_member_ready(struct json_writer *w, const char *name, const char *json
 
 /* Appends a JSON string with its quotes, without a comma. */
 void json_add(struct buffer *b, const char *text);
-
-#endif

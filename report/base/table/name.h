@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of C++ functions for a line of a table. */
-#ifndef PILLION_NAME_H
-#define PILLION_NAME_H
+#pragma once
 
 #include "report/base/util.h"
 
@@ -12,5 +11,3 @@ void name_shorten(struct buffer *ret, const char *text);
 /* Appends a C++ or Rust function's name for a sentence: without its type, arguments and namespaces of versions,
  * "absl::FutexWaiter::WaitUntil". Other texts are appended as they are. */
 void name_brief(struct buffer *ret, const char *text);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The wire format of Protocol Buffers (protobuf.dev, "Encoding"), as pprof and Perfetto use it. Each function appends
  * to a buffer. */
-#ifndef PILLION_PROTOBUF_H
-#define PILLION_PROTOBUF_H
+#pragma once
 
 #include "report/base/varint.h"
 
@@ -15,5 +14,3 @@ void proto_double(struct buffer *b, unsigned int field, double value);
 void proto_bytes(struct buffer *b, unsigned int field, const void *data, size_t size);
 /* Bytes that are not UTF-8 become U+FFFD, because readers refuse them. */
 void proto_text(struct buffer *b, unsigned int field, const char *text);
-
-#endif

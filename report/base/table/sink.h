@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The destination of an export: a file or a pipe, optionally gzipped. The first error is stored, further output is
  * discarded, and sink_close returns the error. */
-#ifndef PILLION_SINK_H
-#define PILLION_SINK_H
+#pragma once
 
 #include <string.h>
 
@@ -51,5 +50,3 @@ void sink_us(struct sink *s, int64_t ns);
 
 /* A JSON string with its quotes. */
 void sink_json(struct sink *s, const char *text);
-
-#endif

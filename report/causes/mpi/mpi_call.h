@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A call of MPI as nsys describes it: its class, and what is known of its message. */
-#ifndef PILLION_MPI_CALL_H
-#define PILLION_MPI_CALL_H
+#pragma once
 
 #include "report/read/reader.h"
 
@@ -15,5 +14,3 @@ struct mpi_call {
 };
 
 void mpi_call_of(const struct trace *t, const struct event *e, const struct function *f, struct mpi_call *ret);
-
-#endif

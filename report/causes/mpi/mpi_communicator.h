@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The communicators of an MPI job, and which ranks of the job are theirs. */
-#ifndef PILLION_MPI_COMMUNICATOR_H
-#define PILLION_MPI_COMMUNICATOR_H
+#pragma once
 
 #include "report/base/util.h"
 #include "report/causes/mpi/mpi_wait.h"
@@ -25,5 +24,3 @@ bool mpi_communicator_of(const struct mpi_communicators *c, const struct tf_oper
 			 size_t *ret_place, uint32_t *ret_rank);
 
 void mpi_communicators_done(struct mpi_communicators *c);
-
-#endif

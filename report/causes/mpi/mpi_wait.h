@@ -7,8 +7,7 @@
  * not matched, nor are intercommunicators. Only ranks whose calls were all recorded since MPI_Init are matched. What a
  * rank receives cannot be told after a receive from any source or with any tag without a status, a matched probe, or a
  * persistent request: its messages are no longer matched from there on, and those of others are. */
-#ifndef PILLION_MPI_WAIT_H
-#define PILLION_MPI_WAIT_H
+#pragma once
 
 #include "report/read/job/model.h"
 
@@ -72,5 +71,3 @@ void mpi_jobs_done(struct mpi_jobs *j);
 /* MPI_PROC_NULL, which is -2 in Open MPI and -1 in MPICH, where MPI_ANY_SOURCE is the other one; 0: not known. Told by
  * the variables with which mpirun starts a rank. */
 int64_t mpi_proc_null(const struct image *image);
-
-#endif

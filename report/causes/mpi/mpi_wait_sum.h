@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The waits of mpi_wait.h by kind, function, source line, and the rank and line waited for. */
-#ifndef PILLION_MPI_WAIT_SUM_H
-#define PILLION_MPI_WAIT_SUM_H
+#pragma once
 
 #include "report/causes/mpi/mpi_wait.h"
 #include "report/events/scan.h"
@@ -22,5 +21,3 @@ extern const char *const mpi_wait_kinds[MPI_WAIT_KINDS];
  * (may be NULL) is called for each wait with its row. */
 void mpi_wait_sum(const struct report_context *c, struct aggregate *ret, struct mpi_wait_counts *ret_counts,
 		  void *context, void (*more)(void *context, const struct mpi_wait *wait, uint32_t row));
-
-#endif

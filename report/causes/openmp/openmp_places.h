@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The places in a program where threads of OpenMP wait for the last one of their team: the ends of parallel regions,
  * and barriers. */
-#ifndef PILLION_OPENMP_PLACES_H
-#define PILLION_OPENMP_PLACES_H
+#pragma once
 
 #include "report/events/scan.h"
 
@@ -31,5 +30,3 @@ void openmp_places_done(struct openmp_places *p);
 
 /* Whether any thread of the image recorded OpenMP. */
 bool openmp_is_in(const struct image *image);
-
-#endif

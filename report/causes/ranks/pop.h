@@ -5,8 +5,7 @@
  *
  * The run time on an ideal network, which divides communication into its two parts, is that of the critical path
  * without the time in which messages are on their way: what calls on it took after the late rank had arrived. */
-#ifndef PILLION_POP_H
-#define PILLION_POP_H
+#pragma once
 
 #include "report/events/scan.h"
 
@@ -23,5 +22,3 @@ bool pop_find(const struct report_context *c, struct pop *ret);
 /* Of `count` parts of the run, which begin at these times; the last one ends at borders[count]. Returns false likewise.
  * Parts in which no two ranks take part have ranks 0. */
 bool pop_find_parts(const struct report_context *c, const uint64_t *borders, size_t count, struct pop *ret);
-
-#endif

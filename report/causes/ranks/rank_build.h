@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What finds the causes of waits: the waits of each rank, the spans of time that caused them, what was done then. */
-#ifndef PILLION_RANK_BUILD_H
-#define PILLION_RANK_BUILD_H
+#pragma once
 
 #include "report/base/interner.h"
 #include "report/causes/ranks/rank_cause.h"
@@ -185,5 +184,3 @@ void rank_usage_find(struct delays *d);
 bool rank_usage_waited(const struct rank_set *s, const struct rank_part *p);
 /* How many page faults more than to a typical rank it accounted to them; 0: too few to matter for the chosen parts. */
 uint64_t rank_usage_faults(const struct rank_set *s, const struct cause_choice *c);
-
-#endif

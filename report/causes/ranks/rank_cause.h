@@ -4,8 +4,7 @@
  * what the late rank did itself, and from its own waits to the rank for which it waited. What the rank that waits did
  * in the same span, followed in the same way, is subtracted. The difference is exactly the wait; it belongs to the
  * calls and the lines of code that the late ranks spent more time in. */
-#ifndef PILLION_RANK_CAUSE_H
-#define PILLION_RANK_CAUSE_H
+#pragma once
 
 #include "report/base/interner.h"
 #include "report/causes/mpi/mpi_wait.h"
@@ -68,5 +67,3 @@ struct rank_causes {
 
 void rank_causes_find(const struct report_context *c, struct rank_causes *ret);
 void rank_causes_done(struct rank_causes *r);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A look: what the threads of one run did at some moment, as its launcher recorded it
  * (runtime/shared/format/trace_where.h). Every length is checked here. */
-#ifndef PILLION_LOOK_H
-#define PILLION_LOOK_H
+#pragma once
 
 #include "report/read/job/model.h"
 
@@ -87,5 +86,3 @@ const struct look_module *look_module(const struct look_process *p, uint64_t add
 const struct look_thread *look_thread(const struct look_process *p, uint32_t tid);
 const struct look_descriptor *look_descriptor(const struct look_process *p, uint32_t number);
 const struct look_code *look_code(const struct look_process *p, uint32_t id);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the threads of a job are: what the looks of a capture and the traces say of each, and which threads wait for
  * each other. `pillion where` and the summary show it. */
-#ifndef PILLION_WHERE_PLACE_H
-#define PILLION_WHERE_PLACE_H
+#pragma once
 
 #include "report/causes/where/wait.h"
 #include "report/events/stacks/lines.h"
@@ -129,5 +128,3 @@ void where_stack_recorded(struct symbols *symbols, const struct image *image, ui
  * `ranks_only`: only ranks. The caller frees it by look_done(). */
 void where_look_from_traces(const struct model *m, const struct look *looks, size_t count, bool ranks_only,
 			    struct look *ret);
-
-#endif

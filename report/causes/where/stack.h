@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stack of a thread of a look, native and Python, with names. */
-#ifndef PILLION_WHERE_STACK_H
-#define PILLION_WHERE_STACK_H
+#pragma once
 
 #include "report/causes/where/look.h"
 #include "report/names/code_line.h"
@@ -36,5 +35,3 @@ void where_stack_done(struct where_stack *s);
 
 /* The innermost frame of the program itself: Python, or native with a source line outside of libc. NULL: none. */
 const struct where_frame *where_stack_line(const struct where_stack *s);
-
-#endif

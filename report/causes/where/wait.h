@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a thread of a look waits for, and in which cycles threads wait for each other. */
-#ifndef PILLION_WAIT_H
-#define PILLION_WAIT_H
+#pragma once
 
 #include "report/causes/where/stack.h"
 
@@ -53,5 +52,3 @@ bool where_descriptor_wakers(const struct look *l, const struct look_process *p,
 
 /* Appends "PID 12 (program)". */
 void where_describe_process(const struct look_process *p, struct buffer *ret);
-
-#endif

@@ -3,8 +3,7 @@
  * operation of a CUDA graph is attributed to the call that added its node to the graph (graph.h). If CUPTI recorded the
  * launch of a graph as a whole, its time is divided over the nodes, provided that their times can be estimated
  * (graph_estimate.h). */
-#ifndef PILLION_ATTRIBUTE_H
-#define PILLION_ATTRIBUTE_H
+#pragma once
 
 #include "report/events/cuda/correlate.h"
 #include "report/events/nvtx/nvtx_tree.h"
@@ -17,5 +16,3 @@ void attribute_image(const struct report_context *c, const struct image *image, 
  * are last. */
 void attribute_ranges(const struct nvtx_tree *tree, const struct correlated *k, void *context,
 		      void (*visit)(void *context, size_t node));
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The calls of the forward pass that caused the device work of PyTorch's backward pass. Each operator of the forward
  * pass has a sequence number in its range, and so have the nodes of autograd that compute its gradients. */
-#ifndef PILLION_BACKWARD_H
-#define PILLION_BACKWARD_H
+#pragma once
 
 #include "report/events/cuda/attribute.h"
 
@@ -38,5 +37,3 @@ enum backward_kind backward_take(struct backward *b, const struct correlated *k,
 const struct backward_cause *backward_cause(const struct backward *b, uint64_t seq);
 
 void backward_done(struct backward *b);
-
-#endif

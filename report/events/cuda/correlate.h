@@ -12,8 +12,7 @@
  *
  * An image is processed in stretches of ids that fit into memory: memory grows with the number of threads and, by
  * one bit each, of host calls, but not of device records. */
-#ifndef PILLION_CORRELATE_H
-#define PILLION_CORRELATE_H
+#pragma once
 
 #include "report/events/cuda/device.h"
 
@@ -74,5 +73,3 @@ void correlation_ids_done(struct correlation_ids *ids);
 
 /* The lowest number of the call; 0: it has none. */
 uint64_t correlation_of(const struct correlation_ids *ids, const struct event *e);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* For correlate.c: the CUDA host calls of each thread, numbered within the thread. Of a large image only the chunks
  * that an index selects are read again. */
-#ifndef PILLION_CORRELATE_CALLS_H
-#define PILLION_CORRELATE_CALLS_H
+#pragma once
 
 #include "report/events/scan.h"
 
@@ -47,5 +46,3 @@ struct calls {
 
 void calls_begin(struct calls *c, const struct host_calls *h, size_t thread);
 bool calls_next(struct calls *c);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the devices executed, and the source of their times. */
-#ifndef PILLION_DEVICE_H
-#define PILLION_DEVICE_H
+#pragma once
 
 #include "report/events/scan.h"
 
@@ -90,5 +89,3 @@ void device_operation_name(const struct report_context *c, const struct trace *t
 
 /* Appends one line on the sources of a model's device times. */
 void device_remark(const struct model *m, struct buffer *ret);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What devices executed for one process, ordered by start. Records are in no particular order in a trace: they are
  * sorted by external_sort.h, so that memory does not grow with their number, and each is visited once. */
-#ifndef PILLION_DEVICE_TIMELINE_H
-#define PILLION_DEVICE_TIMELINE_H
+#pragma once
 
 #include "report/events/cuda/correlate.h"
 
@@ -20,5 +19,3 @@ struct timeline_entry {
 /* Calls visit for each device operation of all images of the process. Returns how many there were. */
 uint64_t device_timeline(const struct report_context *c, size_t process, bool with_calls, void *context,
 			 void (*visit)(void *context, const struct timeline_entry *));
-
-#endif

@@ -2,8 +2,7 @@
 /* Why devices were idle. For each device that a process used, the whole run is divided into times in which the
  * device worked for that process, and gaps. Each gap has one cause: what took most of it on the thread that
  * submitted the next operation. So the causes of a device add up exactly to its idle time. */
-#ifndef PILLION_GAP_H
-#define PILLION_GAP_H
+#pragma once
 
 #include "report/events/cuda/device.h"
 
@@ -100,5 +99,3 @@ size_t gap_stacks_of(const struct gaps *g, const struct gap_sum *s, size_t *ret_
 
 /* Appends a description, such as "host in OS call: read" or "launch latency". */
 void gap_words(const struct gap_sum *s, struct buffer *ret);
-
-#endif

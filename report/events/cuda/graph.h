@@ -6,8 +6,7 @@
  * instantiated, or the graph of the last update. The nodes of inner graphs (child graphs, bodies of conditional nodes)
  * get new numbers. They are matched with the nodes of the inner source graph by kind, kernel, grid and block; nodes
  * that agree in all four are matched in order of execution. */
-#ifndef PILLION_GRAPH_H
-#define PILLION_GRAPH_H
+#pragma once
 
 #include "report/events/cuda/device.h"
 
@@ -25,5 +24,3 @@ bool graph_prepare(const struct report_context *c, const struct image *image);
  * graph_prepare(): NULL. */
 const struct graph_node *graph_node_of(const struct trace *t, const struct tf_device_operation *operation,
 				       uint64_t ticks);
-
-#endif

@@ -5,8 +5,7 @@
  * The time of a node is a linear function of the time of the whole launch, fitted by least squares: so a node that
  * varies takes the part of the time by which the launch is longer than others. Where the launches hardly differ, the
  * time is divided in proportion. A node that a launch does not execute takes no time in it. */
-#ifndef PILLION_GRAPH_ESTIMATE_H
-#define PILLION_GRAPH_ESTIMATE_H
+#pragma once
 
 #include "report/events/cuda/device.h"
 
@@ -50,5 +49,3 @@ bool graph_estimate_any(const struct report_context *c);
 
 /* Appends a remark on the images whose times are estimates, with their error; nothing if there are none. */
 void graph_estimate_remark(const struct report_context *c, struct buffer *ret);
-
-#endif

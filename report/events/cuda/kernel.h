@@ -2,8 +2,7 @@
 /* Names of kernels. There are two sources: the recorder for launches, CUPTI for device records. A name that one of
  * them lacks is taken from the other through correlate.h. The search is done once for an image, and only if names
  * are missing. */
-#ifndef PILLION_KERNEL_H
-#define PILLION_KERNEL_H
+#pragma once
 
 #include "report/events/cuda/device.h"
 
@@ -24,5 +23,3 @@ uint32_t kernel_name_operation(struct trace *t, const struct device_record *r);
 
 /* The operation and kernel from which such a copy was made. False: the id is not one of a copy. */
 bool kernel_made_from(const struct trace *t, uint32_t operation, uint32_t *ret_operation, uint32_t *ret_kernel);
-
-#endif

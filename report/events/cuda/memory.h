@@ -2,8 +2,7 @@
 /* The memory of one image over time: allocations and frees are replayed in the order of their ends. Memory of the
  * report grows with the number of blocks in use at once and of distinct call sites, not with the events. A filter
  * (filter.h) does not apply, because what is in use depends on everything before. */
-#ifndef PILLION_MEMORY_H
-#define PILLION_MEMORY_H
+#pragma once
 
 #include "report/read/merge.h"
 
@@ -64,5 +63,3 @@ void memory_done(struct memory *m);
 
 /* "Device", "Managed", "Pinned host", "Async pool". */
 const char *memory_kind(unsigned int kind);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The attributes of a device as its driver told them, and its peak rates. */
-#ifndef PILLION_PROPERTIES_H
-#define PILLION_PROPERTIES_H
+#pragma once
 
 #include "report/read/job/model.h"
 #include "report/read/number_type.h"
@@ -32,5 +31,3 @@ double device_peak(const struct device_properties *p, enum number_type type, boo
 
 /* Appends where FLOPs, bytes and peak rates are from, and of which devices there are no peak rates. */
 void device_peak_remark(const struct model *m, struct buffer *ret);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names that a program gave to its CUDA streams by NVTX. NVTX names handles, device records have numbers: a call
  * that recorded the handle and caused a device record connects the two. */
-#ifndef PILLION_STREAM_NAME_H
-#define PILLION_STREAM_NAME_H
+#pragma once
 
 #include "report/events/nvtx/nvtx_define.h"
 #include "report/events/scan.h"
@@ -22,5 +21,3 @@ const char *stream_name(const struct stream_names *n, const struct tf_device_ope
 
 /* Appends "stream 7", followed by its name if it has one. */
 void stream_label(const struct stream_names *n, const struct tf_device_operation *operation, struct buffer *ret);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Device operations of which no record came at all. */
-#ifndef PILLION_UNTIMED_H
-#define PILLION_UNTIMED_H
+#pragma once
 
 #include "report/events/cuda/device.h"
 
@@ -12,5 +11,3 @@ uint64_t untimed_calls(const struct report_context *c, const struct image *image
 
 /* Appends a sentence on so many of them, and what to do. */
 void untimed_text(uint64_t calls, struct buffer *ret);
-
-#endif

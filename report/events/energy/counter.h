@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* All counters that the launchers sampled: those of GPUs and CPU packages (energy_counter.h), and those of machines
  * (--counters=host,net). */
-#ifndef PILLION_COUNTER_H
-#define PILLION_COUNTER_H
+#pragma once
 
 #include "report/events/energy/energy_counter.h"
 
@@ -32,5 +31,3 @@ const struct counter_series *counters_of(const struct model *m, size_t *ret_coun
 uint64_t counter_ns(const struct counter_series *s, size_t i);
 /* False: it is not known. */
 bool counter_value(const struct counter_series *s, size_t i, double *ret);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Power and energy of GPUs and CPU packages as the launchers sampled them (runtime/shared/format/trace_energy.h). */
-#ifndef PILLION_ENERGY_H
-#define PILLION_ENERGY_H
+#pragma once
 
 #include "report/read/job/model.h"
 
@@ -68,5 +67,3 @@ extern const struct energy_reason energy_reasons[ENERGY_REASONS];
 
 /* In which part of the time any of these reasons held, in ns; a sample holds up to the next one. */
 uint64_t energy_reason_ns(const struct energy_source *s, uint64_t bits);
-
-#endif

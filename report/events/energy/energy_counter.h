@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The samples of a source as counters over time, for exports. */
-#ifndef PILLION_ENERGY_COUNTER_H
-#define PILLION_ENERGY_COUNTER_H
+#pragma once
 
 #include "report/events/energy/energy.h"
 
@@ -13,5 +12,3 @@ struct energy_counter {
 
 enum { ENERGY_COUNTERS = 9 }; /* the first one is the power */
 extern const struct energy_counter energy_counters[ENERGY_COUNTERS];
-
-#endif

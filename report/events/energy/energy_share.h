@@ -8,8 +8,7 @@
  *   kernels   the rest of the energy while a kernel ran, each kernel in proportion to its time in the interval
  *   copies    the rest of the energy while copies or memsets ran and no kernel did, likewise
  * So the parts add up to the device's energy. Operations of all processes count, whatever the filter is. */
-#ifndef PILLION_ENERGY_SHARE_H
-#define PILLION_ENERGY_SHARE_H
+#pragma once
 
 #include "report/events/cuda/device.h"
 #include "report/events/energy/energy.h"
@@ -30,5 +29,3 @@ const struct energy_share *energy_shares(const struct report_context *c, size_t 
 
 /* What a device record of the image took, in J. */
 double energy_of_record(const struct report_context *c, const struct image *image, const struct device_record *r);
-
-#endif

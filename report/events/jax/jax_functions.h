@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The functions of JAX: how often each was compiled, how long that took, and what its calls took. */
-#ifndef PILLION_JAX_FUNCTIONS_H
-#define PILLION_JAX_FUNCTIONS_H
+#pragma once
 
 #include "report/events/jax/jax_ranges.h"
 #include "report/events/scan.h"
@@ -41,5 +40,3 @@ void jax_functions_done(struct jax_functions *f);
 
 /* Positions, the longest compilation first. The caller frees them. */
 size_t *jax_functions_order(const struct jax_functions *f);
-
-#endif

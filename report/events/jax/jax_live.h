@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The buffers that were alive in JAX when --jax-live looked, and the memory that executables need. What was alive
  * between two looks is not known. */
-#ifndef PILLION_JAX_LIVE_H
-#define PILLION_JAX_LIVE_H
+#pragma once
 
 #include "report/events/scan.h"
 #include "report/names/attribution.h"
@@ -50,5 +49,3 @@ uint64_t jax_executable_bytes(const struct jax_executable *e);
 
 void jax_executables_make(const struct model *m, struct jax_executables *ret);
 void jax_executables_done(struct jax_executables *e);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the operations of XLA come from, as the texts of its modules say (preload/python/annotate_jax_module.h). */
-#ifndef PILLION_JAX_MODULES_H
-#define PILLION_JAX_MODULES_H
+#pragma once
 
 #include "report/read/reader.h"
 
@@ -25,5 +24,3 @@ void jax_modules_done(struct jax_modules *m);
 /* `name`: of an operation, or of the kernel that executes it, in which '_' replaces '.' and '-'. Operations within a
  * fusion are not found, because they are not executed as such. NULL: not known. Borrowed. */
 const struct jax_origin *jax_modules_find(const struct jax_modules *m, const char *module, const char *name);
-
-#endif

@@ -4,8 +4,7 @@
  * A phase has the name of its function without file and line, and XLA names a module after the function. A phase or a
  * module belongs to the call that encloses it if the call has the same name, else to the only called function with this
  * name. If no function or several functions have the name, the phase or module has a row of its own. */
-#ifndef PILLION_JAX_RANGES_H
-#define PILLION_JAX_RANGES_H
+#pragma once
 
 #include "report/events/jax/jax_text.h"
 #include "report/events/nvtx/nvtx_tree.h"
@@ -39,5 +38,3 @@ bool jax_has_phases(const struct image *image);
 /* The caller frees *r with jax_ranges_done. */
 void jax_ranges_make(struct jax_ranges *r, const struct image *image);
 void jax_ranges_done(struct jax_ranges *r);
-
-#endif

@@ -7,8 +7,7 @@
  * XLA's, where it is built for NVIDIA's devices: "XlaModule:#hlo_module=jit_f,program_id=7#",
  * "Thunk:#hlo_op=fusion.1#" or "Thunk:#name=fusion.1#", "XlaCompile:#module=jit_f,program_id=7#" and further ones that
  * begin with XlaCompile, as consumers of these texts read them. */
-#ifndef PILLION_JAX_TEXT_H
-#define PILLION_JAX_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ static inline bool jax_is_phase(enum jax_kind kind)
 {
 	return kind == JAX_TRACE || kind == JAX_LOWER || kind == JAX_COMPILE;
 }
-
-#endif

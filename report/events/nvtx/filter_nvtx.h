@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --filter-nvtx: restricts the filter to NVTX ranges. */
-#ifndef PILLION_FILTER_NVTX_H
-#define PILLION_FILTER_NVTX_H
+#pragma once
 
 #include "report/events/filter.h"
 
@@ -20,5 +19,3 @@ struct nvtx_instance {
 /* The ranges themselves by their start; the caller frees *ret, also on failure. `option` is named in messages. */
 int nvtx_instances(const struct model *m, const char *option, const char *spec, struct nvtx_instance **ret,
 		   size_t *ret_count, struct err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NVTX ranges: a push and its pop, or a start and its end. */
-#ifndef PILLION_NVTX_H
-#define PILLION_NVTX_H
+#pragma once
 
 #include "report/read/job/model.h"
 
@@ -33,5 +32,3 @@ bool nvtx_has_operators(const struct model *m);
 
 /* Appends "domain:text", or only the text in the default domain, like nsys. */
 void nvtx_name(const struct trace *t, uint32_t domain, uint32_t text, struct buffer *ret);
-
-#endif

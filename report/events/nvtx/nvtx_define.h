@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Definitions of an image's NVTX domains (categories, names of resources, schemas, enums, counters), and extended
  * payloads as JSON. All of it comes from the program: lengths and ids are checked, texts are copied unchanged. */
-#ifndef PILLION_NVTX_DEFINE_H
-#define PILLION_NVTX_DEFINE_H
+#pragma once
 
 #include "report/events/nvtx/nvtx.h"
 
@@ -47,5 +46,3 @@ bool nvtx_category(const struct nvtx_definitions *d, uint32_t domain, const uint
 bool nvtx_color(const uint64_t *args, uint32_t count, struct buffer *ret);
 bool nvtx_payload_any(const struct nvtx_definitions *d, const uint64_t *args, uint32_t count, const uint64_t *payload,
 		      struct buffer *ret);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Python functions whose calls are ranges, as --python-functions-trace records them. */
-#ifndef PILLION_NVTX_FUNCTION_H
-#define PILLION_NVTX_FUNCTION_H
+#pragma once
 
 #include "report/events/nvtx/nvtx_define.h"
 
@@ -29,5 +28,3 @@ static inline bool nvtx_functions_any(const struct nvtx_functions *f)
 
 /* The function of which a range with this text is a call. False: it is a range of another kind. */
 bool nvtx_function_find(const struct nvtx_functions *f, uint32_t domain, uint32_t text, struct nvtx_function *ret);
-
-#endif

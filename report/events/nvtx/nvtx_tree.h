@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The NVTX ranges of one image that begin and end on the same thread, and how they nest. */
-#ifndef PILLION_NVTX_TREE_H
-#define PILLION_NVTX_TREE_H
+#pragma once
 
 #include "report/events/interval_tree.h"
 #include "report/events/nvtx/nvtx.h"
@@ -47,5 +46,3 @@ enum { NVTX_TREE_LEVELS = 256 };
 /* Appends ":1:4:7", the ids (position + 1 + first) of the ranges from the outermost to this one; if there are too
  * many, ":..." and the innermost ones. */
 void nvtx_tree_path(const struct nvtx_tree *t, size_t node, size_t first, struct buffer *ret);
-
-#endif

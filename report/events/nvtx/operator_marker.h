@@ -3,8 +3,7 @@
  *   {'traceMarker': ['train.py:12', ...]}         the lines that called the function
  *   {'mod': 'Linear', 'strRepr': 'in_fea...'}     of a module's forward function
  *   {'mod': 'torch', 'op': 'matmul', 'args': [{'name': '', 'type': 'tensor', 'shape': (2, 3), 'dtype': 'half'}]} */
-#ifndef PILLION_OPERATOR_MARKER_H
-#define PILLION_OPERATOR_MARKER_H
+#pragma once
 
 #include "report/base/util.h"
 #include "report/events/nvtx/operator_work.h"
@@ -30,5 +29,3 @@ bool operator_marker_work(const struct operator_marker *m, size_t nth, struct op
 
 /* Whether it is such a cell. */
 bool operator_marker_is_cell(const struct operator_marker *m);
-
-#endif

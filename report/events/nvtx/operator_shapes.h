@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sizes of the arguments of PyTorch's operators, and counts out of them that saturate: sizes out of a damaged trace are
  * not taken for small ones. Private to operator_work. */
-#ifndef PILLION_OPERATOR_SHAPES_H
-#define PILLION_OPERATOR_SHAPES_H
+#pragma once
 
 #include "report/events/nvtx/operator_work.h"
 
@@ -31,5 +30,3 @@ bool operator_bare_name(const struct operator_field *name, struct operator_field
 /* operator_elements.c: the operators whose work follows from the number of elements. False: it is none of these, or its
  * sizes do not tell. */
 bool elements_work(const struct operator_field *name, const struct shapes *s, struct operator_work *ret);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The text of a range that PyTorch's emit_nvtx writes for an operator:
  * "aten::mm, seq = 4, op_id = 7, sizes = [[2, 3], [3, 4]], input_op_ids = [(5,0), (6,0)]". Each field may be absent. */
-#ifndef PILLION_OPERATOR_TEXT_H
-#define PILLION_OPERATOR_TEXT_H
+#pragma once
 
 #include "report/base/util.h"
 
@@ -43,5 +42,3 @@ enum operator_phase operator_phase(const char *text, enum operator_phase outer);
 /* Sequence numbers: that of an operator within a node of autograd stands for the node's, which may be within another
  * one; `aliases` has the outer number + 1. Follows them until `known` has the number. */
 uint64_t operator_first_seq(const struct map *known, const struct map *aliases, uint64_t seq);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The floating-point operations of PyTorch's operators, by the sizes of their arguments. A multiplication and an
  * addition are two; a transcendental function is 20, as in PyProf. */
-#ifndef PILLION_OPERATOR_WORK_H
-#define PILLION_OPERATOR_WORK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -41,5 +40,3 @@ bool operator_is_convolution(const struct operator_field *name);
 
 /* Is it a product of matrices? */
 bool operator_is_product(const struct operator_field *name);
-
-#endif

@@ -3,8 +3,7 @@
  * The caller is the nearest frame of the user's code around the line that is in another function or file, unless that
  * frame is the top level of the same Python file. The caller is named where CALLER_PERCENT of the time that was
  * recorded at the line, in calls and samples with a stack, has the same caller. */
-#ifndef PILLION_CALLER_H
-#define PILLION_CALLER_H
+#pragma once
 
 #include "report/events/scan.h"
 
@@ -18,5 +17,3 @@ struct caller_query {
 
 /* Answers all queries with one reading of the events. */
 void callers_find(const struct report_context *c, const struct caller_query *queries, size_t count);
-
-#endif

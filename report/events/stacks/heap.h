@@ -3,8 +3,7 @@
  * the order of time. Small allocations are samples, so their bytes and numbers are estimates. The report's memory grows
  * with the number of recorded blocks in use at once and of distinct stacks. A filter (filter.h) does not apply, because
  * what is in use depends on everything before. */
-#ifndef PILLION_HEAP_LINES_H
-#define PILLION_HEAP_LINES_H
+#pragma once
 
 #include "report/names/attribution.h"
 
@@ -68,5 +67,3 @@ uint64_t heap_weight(const struct event *e);
 enum { HEAP_POINTS = 2000 };
 typedef void heap_watch(void *context, uint64_t in_use, uint64_t ns);
 void heap_over_time(const struct model *model, const struct image *image, heap_watch *watch, void *context);
-
-#endif

@@ -2,8 +2,7 @@
 /* The cost of each source line: events are aggregated by the line to which they are attributed (attribution.h).
  * Memory grows with the number of distinct stacks, not of events. Frames are named at the end, once for each
  * attributed place; the other frames of a stack are never named. */
-#ifndef PILLION_LINES_H
-#define PILLION_LINES_H
+#pragma once
 
 #include "report/events/scan.h"
 
@@ -87,5 +86,3 @@ const char *lines_field(const struct report_context *context, const struct lines
 
 /* "(not attributed)": what is not attributed to a line. */
 bool lines_is_stackless(const struct report_context *context, const struct lines *l, size_t row);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state of lines.c while events are read. Private to lines.c and lines_top.c. */
-#ifndef PILLION_LINES_PASS_H
-#define PILLION_LINES_PASS_H
+#pragma once
 
 #include "report/events/cuda/backward.h"
 #include "report/events/stacks/lines.h"
@@ -87,5 +86,3 @@ void lines_add_row(struct lines_pass *w, struct site *site);
 
 /* The order of lines: by time, then by device time, with callees if these times are requested. */
 int compare_line_values(const uint64_t *a, const uint64_t *b);
-
-#endif

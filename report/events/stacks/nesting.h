@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which recorded call of a thread was made inside which, so that each moment is counted once: a call's own time is its
  * duration without that of the calls inside it. */
-#ifndef PILLION_NESTING_H
-#define PILLION_NESTING_H
+#pragma once
 
 #include "report/read/job/model.h"
 
@@ -34,5 +33,3 @@ void nesting_add(struct nesting *n, const struct nested_call *call);
 
 /* To be called after the last call. */
 void nesting_done(struct nesting *n);
-
-#endif

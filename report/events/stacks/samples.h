@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CPU samples: the CPU time that each represents, whether there are any, and what took them. */
-#ifndef PILLION_SAMPLES_H
-#define PILLION_SAMPLES_H
+#pragma once
 
 #include "report/events/scan.h"
 
@@ -34,5 +33,3 @@ void unsampled_done(struct unsampled *u);
 
 /* Appends "mpirun uses CPU timers: no CPU samples of it after 1.2 s". */
 void unsampled_words(const struct unsampled_reason *r, struct buffer *ret);
-
-#endif

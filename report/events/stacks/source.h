@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The text of a source file, which is read when it is reported: it may have been removed or changed since the
  * capture. A capture is not trusted: it may name any file. */
-#ifndef PILLION_SOURCE_H
-#define PILLION_SOURCE_H
+#pragma once
 
 #include "report/events/stacks/lines.h"
 #include "report/events/stacks/source_record.h"
@@ -27,5 +26,3 @@ void source_done(struct source *s);
 
 /* The next line, with its tabs expanded. False at the end. */
 bool source_next(struct source *s, struct buffer *ret);
-
-#endif

@@ -3,8 +3,7 @@
  * the one that was executed. The summary at the end of a run writes the file names.sources. Its lines have the form of
  * index lines; NAME is the name that the traces have:
  *   source  file=NAME size=N mtime_ns=N hash=0xN */
-#ifndef PILLION_SOURCE_RECORD_H
-#define PILLION_SOURCE_RECORD_H
+#pragma once
 
 #include "report/read/job/model.h"
 
@@ -33,5 +32,3 @@ bool source_record_is(const struct source_record *record, const struct source_fi
 /* Appends a line for each of the files that can be read, up to 300 files and 8 MB. Relative names are those of the
  * working directory. */
 void source_records_write(const struct texts *files, struct buffer *ret);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files of a capture without the names of hosts, people, files, commands and threads: pack --redact. Every name is
  * replaced by one of the same length, so that nothing moves. What no reader would read is zeroed. */
-#ifndef PILLION_REDACT_H
-#define PILLION_REDACT_H
+#pragma once
 
 #include "report/export/pack/redact_text.h"
 
@@ -12,5 +11,3 @@ bool redact_file(struct redactor *r, const char *name, uint8_t *bytes, size_t si
 
 /* The name of a file of a capture, or of a capture, without that of the host. */
 void redact_file_name(struct redactor *r, const char *name, struct buffer *ret);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of an index, of `capture`, names.sources and names.symbols, and environment variables. */
-#ifndef PILLION_REDACT_LINES_H
-#define PILLION_REDACT_LINES_H
+#pragma once
 
 #include "report/export/pack/redact_text.h"
 
@@ -9,5 +8,3 @@ void redact_lines(struct redactor *r, char *text, size_t size);
 
 /* NAME=value, separated by NUL. Names stay, and numbers, which are ranks. */
 void redact_variables(struct redactor *r, char *text, size_t size, bool is_escaped);
-
-#endif

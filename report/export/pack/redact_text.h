@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Replaces names in texts by random ones of the same length, the same name always by the same one. */
-#ifndef PILLION_REDACT_TEXT_H
-#define PILLION_REDACT_TEXT_H
+#pragma once
 
 #include "report/base/interner.h"
 
@@ -26,5 +25,3 @@ void redactor_done(struct redactor *r);
 
 /* is_escaped: bytes are written as \xHH, as in lines of an index. */
 void redact_text(struct redactor *r, char *text, size_t size, enum redact_how how, bool is_escaped);
-
-#endif

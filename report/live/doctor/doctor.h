@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What can be recorded on this machine: each check adds one row, or one for each thing of its kind. */
-#ifndef PILLION_DOCTOR_H
-#define PILLION_DOCTOR_H
+#pragma once
 
 #include "report/base/util.h"
 
@@ -49,5 +48,3 @@ int doctor_execute(char *const *words, bool takes_errors, struct buffer *ret);
 
 /* The first line of a file, at most size - 1 bytes; "" if there is none. */
 const char *doctor_line(const char *path, char *ret, size_t size);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes that run now: what they use, and where they are. Everything is read from outside, from /proc, the captures
  * and NVML, so that the processes pay nothing for it. */
-#ifndef PILLION_TOP_H
-#define PILLION_TOP_H
+#pragma once
 
 #include "report/base/table/emit.h"
 #include "report/causes/where/place.h"
@@ -130,5 +129,3 @@ void top_devices_table(struct top *t, struct table *ret); /* top_devices.c */
 
 /* OpenMetrics text for the textfile collector of Prometheus. */
 void top_metrics(const struct top *t, struct buffer *ret);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dumps of PyTorch's flight recorder and of NCCL's inspector plugin: what they have, for reports. */
-#ifndef PILLION_DUMPS_H
-#define PILLION_DUMPS_H
+#pragma once
 
 #include "report/base/table/emit.h"
 
@@ -25,5 +24,3 @@ bool dumps_have(const struct dumps *d, enum dump_kind kind);
 
 /* Adds the rows of a SELECT whose columns are those of the table. */
 int dumps_select(const struct dumps *d, const char *sql, struct table *table, struct err *err);
-
-#endif

@@ -7,8 +7,7 @@
  *   call, of which each pair of ranks has its own numbers; state: 0 scheduled, 1 started, 2 completed
  * position(grp, members, rank, last, done): the last collective that the rank has entered and completed; -1: none
  * perf(comm, name, rank, ranks, op, size, us, bus): an operation of the inspector */
-#ifndef PILLION_DUMPS_STORE_H
-#define PILLION_DUMPS_STORE_H
+#pragma once
 
 #include "report/base/table/emit.h"
 
@@ -37,5 +36,3 @@ bool dumps_store_inspector(struct dumps_store *s, const char *text, size_t size)
 bool dumps_store_find(struct dumps_store *s, const uint64_t *rank, struct buffer *file, struct buffer *version);
 
 int dumps_store_select(struct dumps_store *s, const char *sql, struct table *table, struct err *err);
-
-#endif

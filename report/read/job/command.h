@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Command lines as reports show them: passwords, tokens and keys in them are masked. */
-#ifndef PILLION_COMMAND_H
-#define PILLION_COMMAND_H
+#pragma once
 
 #include "report/base/util.h"
 
@@ -15,5 +14,3 @@ char *command_join(const char *arguments, const char *end);
 
 /* The same of one text. The caller frees it. */
 char *command_mask(const char *text);
-
-#endif

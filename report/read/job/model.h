@@ -2,8 +2,7 @@
 /* What a capture contains about the job: machines, images (one for each fork and exec), processes (all images of a
  * pid), how each ended, programs that could not be recorded, capture ranges. It is built from the index lines and
  * the trace files. */
-#ifndef PILLION_MODEL_H
-#define PILLION_MODEL_H
+#pragma once
 
 #include "report/base/share.h"
 #include "report/read/clock_map.h"
@@ -325,5 +324,3 @@ void model_where(struct model *m, const char *path, const struct mapping *file);
 void model_energy(struct model *m, const char *path, const char *name, const struct mapping *file);
 void model_ring(struct model *m);  /* before model_link */
 void model_link(struct model *m);  /* after all files: clock maps, processes, ends */
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files of a capture while they are opened: for model_files.c and model_share.c. */
-#ifndef PILLION_MODEL_FILES_H
-#define PILLION_MODEL_FILES_H
+#pragma once
 
 #include "report/read/job/model.h"
 #include "runtime/shared/spool/spool.h"
@@ -44,5 +43,3 @@ void files_divide(struct model *m, struct files *l, const char *directory);
 
 /* Each process has read its files. Sends what they contain to the others, and gets the rest. */
 void files_exchange(struct model *m, struct files *l);
-
-#endif

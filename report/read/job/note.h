@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The code of a note, which trace_notes.h encodes. */
-#ifndef PILLION_NOTE_H
-#define PILLION_NOTE_H
+#pragma once
 
 #include "runtime/shared/format/trace_notes.h"
 
@@ -14,5 +13,3 @@ enum note_code {
 
 /* Returns the code of a note, and what follows its words (all of a NOTE_OTHER). */
 enum note_code note_decode(const char *text, const char **ret_rest);
-
-#endif

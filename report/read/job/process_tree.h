@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which process started which. A PID is used again: the parent of a process is the last one of that PID, on its
  * machine, that had started before. */
-#ifndef PILLION_PROCESS_TREE_H
-#define PILLION_PROCESS_TREE_H
+#pragma once
 
 #include "report/read/job/model.h"
 
@@ -17,5 +16,3 @@ static inline const struct process *process_parent(const struct model *m, const 
 {
 	return p->parent != SIZE_MAX ? &m->processes[p->parent] : NULL;
 }
-
-#endif

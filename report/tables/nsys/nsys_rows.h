@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rows that nsys's tables would have for the same run, for any consumer: a database, files, a query. Times are in
  * ns since the start of the capture. */
-#ifndef PILLION_NSYS_ROWS_H
-#define PILLION_NSYS_ROWS_H
+#pragma once
 
 #include "report/base/table/aggregate.h"
 #include "report/events/scan.h"
@@ -57,5 +56,3 @@ _Static_assert(NSYS_TABLES < 64, "sets of tables are uint64_t");
  * whose ids remain. StringIds has at least those that the rows of wanted tables refer to. All other ids do not depend
  * on what is wanted. Returns o->failed. */
 int nsys_rows(const struct report_context *context, struct aggregate *strings, struct nsys_output *o);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of Nsight Systems' SQLite export: what a table is called and which columns it has. They were taken from a
  * file of nsys 2026.2, schema 3.25, and where that has none, from files of 2022.4, whose columns all exist. */
-#ifndef PILLION_NSYS_TABLES_H
-#define PILLION_NSYS_TABLES_H
+#pragma once
 
 #include "report/base/util.h"
 
@@ -94,5 +93,3 @@ enum nsys_table nsys_table_find(const char *name);
 
 /* The table's name and its columns as in SQL's CREATE TABLE. */
 void nsys_declare(const struct nsys_schema *schema, struct buffer *ret);
-
-#endif

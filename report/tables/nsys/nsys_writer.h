@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the parts of nsys_rows. */
-#ifndef PILLION_NSYS_WRITER_H
-#define PILLION_NSYS_WRITER_H
+#pragma once
 
 #include "report/tables/nsys/nsys_rows.h"
 #include "report/time/profile.h"
@@ -98,5 +97,3 @@ static inline int64_t nsys_time(const struct nsys_writer *w, uint64_t ns)
 /* The id in StringIds of the name of a function, or of a text of NVTX. */
 int64_t nsys_text_id(struct nsys_writer *w, enum timeline_text kind, uint32_t number);
 int64_t nsys_thread(const struct nsys_writer *w, uint32_t tid);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PyProf's table: each kernel with the PyTorch operator that launched it. It is made of NVTX ranges and kernels, those
  * of a capture or those of a database that Nsight Systems exported (ops_source_<from>.c). */
-#ifndef PILLION_OPS_H
-#define PILLION_OPS_H
+#pragma once
 
 #include "report/base/table/emit.h"
 #include "report/events/cuda/properties.h"
@@ -132,5 +131,3 @@ void ops_visit(const struct report_context *c, void *context, ops_visit_kernel *
 
 /* Adds those of a database in the form that Nsight Systems exports. 0 or -errno. */
 int ops_of_database(const char *path, uint32_t seconds, struct table *table, struct err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ranges around a kernel, and the floating-point operations that are attributed to it. Private to tables/ops. */
-#ifndef PILLION_OPS_WORK_H
-#define PILLION_OPS_WORK_H
+#pragma once
 
 #include "report/events/nvtx/operator_marker.h"
 #include "report/tables/ops/ops.h"
@@ -25,5 +24,3 @@ bool ops_uses_tensor_cores(const char *kernel);
 
 /* What the kernel did. `work`: NULL: not known. */
 struct ops_rate ops_rate_of(struct ops *o, const struct op *op, const char *kernel, const struct operator_work *work);
-
-#endif

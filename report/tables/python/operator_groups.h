@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the operators of an image are grouped by, besides their names: a text for each range. */
-#ifndef PILLION_OPERATOR_GROUPS_H
-#define PILLION_OPERATOR_GROUPS_H
+#pragma once
 
 #include "report/events/nvtx/nvtx_tree.h"
 #include "report/names/attribution.h"
@@ -18,5 +17,3 @@ struct operator_groups {
 void operator_groups_of(struct operator_groups *g, const struct nvtx_tree *tree);
 
 void operator_groups_done(struct operator_groups *g);
-
-#endif

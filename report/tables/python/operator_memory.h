@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The blocks of PyTorch's allocators on the CPU and on devices, as far as --memory=torch has recorded them. */
-#ifndef PILLION_OPERATOR_MEMORY_H
-#define PILLION_OPERATOR_MEMORY_H
+#pragma once
 
 #include "report/read/job/model.h"
 
@@ -30,5 +29,3 @@ struct tensor_visitor {
 	void (*peak)(void *context, uint32_t owner, enum tensor_place place, uint64_t bytes);
 };
 void tensors_replay(const struct model *m, const struct image *image, const struct tensor_visitor *v);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ledger: what was recorded, what was not, and the cost of recording. */
-#ifndef PILLION_LEDGER_H
-#define PILLION_LEDGER_H
+#pragma once
 
 #include "report/events/scan.h"
 #include "report/tables/run/ledger_list.h"
@@ -32,5 +31,3 @@ void ledger_totals(const struct model *m, struct ledger_totals *ret);
 
 /* The totals in one line. */
 void ledger_line(const struct model *m, struct buffer *ret);
-
-#endif

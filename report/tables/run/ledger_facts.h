@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the ledger counts of images; the facts of several images add up. */
-#ifndef PILLION_LEDGER_FACTS_H
-#define PILLION_LEDGER_FACTS_H
+#pragma once
 
 #include "report/events/cuda/device.h"
 #include "report/tables/run/ledger_list.h"
@@ -29,5 +28,3 @@ void ledger_compare_cpu(const struct usages *usages, struct ledger_cpu *ret);
 bool ledger_cpu_is_missing(const struct ledger_cpu *cpu);
 
 void ledger_add_memory(const struct model *m, const struct image *image, struct ledger_facts *f);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The facts of the ledger: X(code, flags, fact, detail; NULL: it depends on the entry). */
-#ifndef PILLION_LEDGER_LIST_H
-#define PILLION_LEDGER_LIST_H
+#pragma once
 
 /* Counted for each process, in output order. */
 #define LEDGER_COUNTS(X)											       \
@@ -111,5 +110,3 @@ enum ledger_fact {
 #undef LEDGER_ENUMERATOR
 	LEDGER_FACTS
 };
-
-#endif

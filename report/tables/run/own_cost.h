@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The CPU time that recording has cost: the time that the recorder measured in its slow paths, plus the number of calls
  * times the cost of a call that the launcher measured on this machine. docs/decisions/own-cost.md states the error. */
-#ifndef PILLION_OWN_COST_H
-#define PILLION_OWN_COST_H
+#pragma once
 
 #include "report/read/job/model.h"
 
@@ -43,5 +42,3 @@ void own_cost_detail(const struct own_cost *c, struct buffer *ret);
 
 /* Appends "98.2 ms own overhead (+-9 %), 5.1 ms of the launcher". */
 void own_cost_line(const struct model *m, const struct own_cost *c, struct buffer *ret);
-
-#endif

@@ -7,8 +7,7 @@
  * is exit(A) - exit(B), and the bounds give its error. Each source (align_mpi.c, align_nccl.c) determines which ranks
  * meet and when. If both sources connect two machines, the smaller error wins; a machine that did not meet a placed one
  * directly is placed through one that did. All other machines keep their CLOCK_REALTIME. */
-#ifndef PILLION_ALIGN_H
-#define PILLION_ALIGN_H
+#pragma once
 
 #include "report/read/job/model.h"
 
@@ -79,5 +78,3 @@ struct align_fit {
 
 /* Sorts the bounds and removes the drift from them. There must be at least one. */
 struct align_fit align_fit(struct align_bound *bounds, size_t count);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The collectives of NCCL of one rank, with their kernels: see align_nccl.c. */
-#ifndef PILLION_NCCL_COLLECTIVE_H
-#define PILLION_NCCL_COLLECTIVE_H
+#pragma once
 
 #include "report/read/job/model.h"
 
@@ -17,5 +16,3 @@ struct nccl_collective {
  * without loss. */
 typedef void nccl_visit(void *context, const struct nccl_collective *c);
 void nccl_collectives(const struct model *m, const struct image *image, void *context, nccl_visit *visit);
-
-#endif

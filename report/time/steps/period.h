@@ -2,8 +2,7 @@
 /* The period of a thread: which of its calls begin a new step of its main loop. Nothing but the order of the calls is
  * known. A step may have inner loops, calls that are made only sometimes, and calls before and after the loop that look
  * like those in it. */
-#ifndef PILLION_PERIOD_H
-#define PILLION_PERIOD_H
+#pragma once
 
 #include "report/base/util.h"
 
@@ -31,5 +30,3 @@ struct period {
 bool period_find(const struct looped_call *calls, size_t count, uint32_t whats, const float *importance,
 		 uint64_t lifetime_ns, struct period *ret);
 void period_done(struct period *p);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The search for the period of a thread, for period.c and period_anchor.c. */
-#ifndef PILLION_PERIOD_SEARCH_H
-#define PILLION_PERIOD_SEARCH_H
+#pragma once
 
 #include "report/time/steps/period.h"
 
@@ -54,5 +53,3 @@ void period_places_of(struct period_search *s, uint32_t what);
 uint64_t period_usual_length(struct period_search *s, uint32_t first, uint32_t intervals);
 /* The anchor of the steps. False: there is none. */
 bool period_choose_anchor(struct period_search *s, struct anchor *ret);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The steps of each process: the turns of the loop in which it does its work. Ranges of NVTX that are steps are
  * believed; without any, steps follow from the order of a thread's calls. */
-#ifndef PILLION_STEPS_H
-#define PILLION_STEPS_H
+#pragma once
 
 #include "report/events/scan.h"
 
@@ -100,5 +99,3 @@ bool steps_of_calls(const struct report_context *c, const struct image *image, c
 		    struct step_series *ret);
 /* Finds warm-up, changes and slow steps. */
 void steps_mark(struct step_series *s);
-
-#endif

@@ -9,8 +9,7 @@
  * Nothing is stored: an event is valid until the printer returns, and memory grows with the number of names, not of
  * events. Texts have numbers in their program. A printer makes its own form of a text when the text is first needed,
  * and keeps it in the text's slot. docs/decisions/timeline.md has what was tried. */
-#ifndef PILLION_TIMELINE_H
-#define PILLION_TIMELINE_H
+#pragma once
 
 #include "report/events/cuda/correlate.h"
 #include "report/events/cuda/stream_name.h"
@@ -210,5 +209,3 @@ uint32_t timeline_pid(struct map *owners, uint32_t wanted, uint64_t owner, bool 
 /* Appends "stream 7 of PROCESS", and "NAME on HOST". */
 void timeline_stream_label(const struct timeline *t, const struct tf_device_operation *operation, struct buffer *ret);
 void timeline_device_label(const struct timeline *t, uint32_t device, struct buffer *ret);
-
-#endif

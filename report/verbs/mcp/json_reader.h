@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads JSON by SQLite's functions for it. Paths are those of SQLite: "$.params.name". */
-#ifndef PILLION_JSON_READER_H
-#define PILLION_JSON_READER_H
+#pragma once
 
 #include "report/base/util.h"
 
@@ -23,5 +22,3 @@ const char *json_text(struct json_reader *r, const char *path);
 
 /* The texts of an array. -EINVAL: it is none, or has others. */
 int json_texts(struct json_reader *r, const char *path, struct texts *ret);
-
-#endif

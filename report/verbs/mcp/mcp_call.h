@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A tool of `pillion mcp` that is being executed, in a process of its own, while the server goes on reading. */
-#ifndef PILLION_MCP_CALL_H
-#define PILLION_MCP_CALL_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -32,5 +31,3 @@ int mcp_call_end(struct mcp_call *c, bool is_killed, struct err *err);
 void mcp_call_free(struct mcp_call *c); /* of a call that has no process */
 
 uint64_t mcp_now_ns(void);
-
-#endif

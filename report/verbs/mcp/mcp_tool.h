@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tools that `pillion mcp` offers. Each executes a verb with --json in a process of its own. */
-#ifndef PILLION_MCP_TOOL_H
-#define PILLION_MCP_TOOL_H
+#pragma once
 
 #include "report/base/table/json_writer.h"
 #include "report/verbs/mcp/json_reader.h"
@@ -17,5 +16,3 @@ int mcp_tool_call(struct json_reader *request, const char *name, const struct te
 
 /* Appends the envelope of a call that failed. */
 void mcp_tool_failed(const struct mcp_call *c, const struct err *err, struct buffer *ret);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where one report goes if `stats` writes each to a place of its own: a new file, or the standard input of a
  * command. */
-#ifndef PILLION_DESTINATION_H
-#define PILLION_DESTINATION_H
+#pragma once
 
 #include <signal.h>
 #include <stdio.h>
@@ -30,5 +29,3 @@ int destination_command(const char *command, struct destination *ret, struct err
 /* Waits for the command. Not 0 if something was not written, or the command failed. A command that succeeds need not
  * read everything. */
 int destination_close(struct destination *d, struct err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --json: what a verb has found as one JSON object, in place of tables and of messages on standard error.
  * envelope.schema.json, which is installed, describes it. */
-#ifndef PILLION_ENVELOPE_H
-#define PILLION_ENVELOPE_H
+#pragma once
 
 #include "report/answers/rule.h"
 
@@ -36,5 +35,3 @@ int envelope_end(int status, const char *path);
 
 /* For when there is no memory: prints an error and nothing else. */
 void envelope_abandon(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --keep-symbols and --keep-sources: store the names of functions in the capture, and what its sources were. */
-#ifndef PILLION_KEEP_H
-#define PILLION_KEEP_H
+#pragma once
 
 #include "report/events/scan.h"
 
@@ -11,5 +10,3 @@ int keep_symbols(const char *directory, struct err *err);
 
 /* Writes names.sources into the directory of a capture that was opened, replacing an older one. Likewise. */
 int keep_sources(const char *directory, const struct report_context *context, struct err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shows tables in a pager if they are longer than the terminal: $PILLION_PAGER, else $PAGER, else less. */
-#ifndef PILLION_PAGER_H
-#define PILLION_PAGER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,5 +16,3 @@ FILE *pager_begin(void);
 /* Shows what was collected, in the pager if it does not fit on the terminal, and closes the file. 0, or the errno of
  * the first failure. */
 int pager_end(FILE *file);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shows the progress of long operations on standard error if that is a terminal, after the first second. */
-#ifndef PILLION_PROGRESS_H
-#define PILLION_PROGRESS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ void progress_add(uint64_t bytes);
 
 /* To be called before anything else is printed there. */
 void progress_clear(void);
-
-#endif

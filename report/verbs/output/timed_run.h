@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a command and measures its wall time. Its standard input is empty, its standard output is discarded, with
  * `is_silent` its standard error, too. SIGINT, SIGTERM and SIGHUP that reach this process end the command as well. */
-#ifndef PILLION_TIMED_RUN_H
-#define PILLION_TIMED_RUN_H
+#pragma once
 
 #include "report/base/util.h"
 
@@ -22,5 +21,3 @@ void timed_run_die(void);
 
 /* "ended with status 3", "was ended by signal 9": of a command that did not end with 0. */
 void timed_run_failure(int status, struct buffer *ret);
-
-#endif

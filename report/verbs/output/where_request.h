@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Asks the launchers of a capture what their threads do: the other side of runtime/launch/where.c. */
-#ifndef PILLION_WHERE_REQUEST_H
-#define PILLION_WHERE_REQUEST_H
+#pragma once
 
 #include "report/read/job/model.h"
 
@@ -17,5 +16,3 @@ struct where_answers {
 
 /* Asks the launchers of the runs that have not ended, and waits for their answers. -errno if they cannot be asked. */
 int where_request(const char *capture, struct where_answers *ret, struct err *err);
-
-#endif

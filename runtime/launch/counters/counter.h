@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Counters of the machine (--counters=host,net), which the sampler of energy.h reads from /proc and /sys: a set is what
  * one launcher of a machine samples at once. counter_find.c finds them; counter_read.c reads them. */
-#ifndef PILLION_LAUNCH_COUNTER_H
-#define PILLION_LAUNCH_COUNTER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ void counter_find_net(const char *root, struct node_counter_set *set);
 void counter_read(const struct node_counter_set *set, uint64_t *ret);
 /* Of a file's text; false: it does not have the number. */
 bool counter_parse(const struct node_counter *counter, const char *text, uint64_t *ret);
-
-#endif

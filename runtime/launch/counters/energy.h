@@ -2,8 +2,7 @@
 /* Samples power, energy and counters of the machine into HOST.RUN.energy (runtime/shared/format/trace_energy.h).
  * energy.c starts and ends the sampler, a process of its own; energy_sampler.c is what runs in it; energy_rapl.c reads
  * CPU packages, runtime/shared/outside/energy_nvml.c GPUs, counter.h the rest. */
-#ifndef PILLION_LAUNCH_ENERGY_H
-#define PILLION_LAUNCH_ENERGY_H
+#pragma once
 
 #include "runtime/launch/counters/counter.h"
 #include "runtime/launch/run.h"
@@ -20,5 +19,3 @@ void energy_sampler_run(struct run *run, int stop, int ready);
 /* Adds the domains in `root` (/sys/class/powercap) whose counters can be read. *ret_denied: how many cannot. */
 size_t energy_rapl_find(const char *root, struct energy_meter *list, size_t room, size_t *ret_denied);
 void energy_rapl_read(const struct energy_meter *source, struct tf_energy_sample *ret);
-
-#endif

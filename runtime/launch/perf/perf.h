@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CPU samples by perf_event_open(2), taken by the launcher. perf.c decides which processes are sampled, perf_ring.c
  * reads the kernel's records, perf_process.c follows processes and their mappings, perf_trace.c writes their traces. */
-#ifndef PILLION_LAUNCH_PERF_H
-#define PILLION_LAUNCH_PERF_H
+#pragma once
 
 #include <linux/perf_event.h>
 
@@ -87,5 +86,3 @@ void perf_trace_end(struct perf_trace *t, enum tf_end end, uint64_t time_ns);
 /* The time of a record on the clock of all events. perf_trace_clock() is called before the records are handled. */
 void perf_trace_clock(void);
 uint64_t perf_trace_ticks(uint64_t time_ns);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * A batch is on its caller's stack. It must be used under a guard, or where no signal handler records events,
  * because blobs are written to the thread's chunk. */
-#ifndef PILLION_BATCH_H
-#define PILLION_BATCH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ void batch_times(struct device_batch *b, uint64_t start, uint64_t end, uint32_t 
 
 /* Writes the counts for the ledger, unless all are 0. */
 void batch_write_lost(const struct tf_device_lost *lost);
-
-#endif

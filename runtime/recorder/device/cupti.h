@@ -6,8 +6,7 @@
  * used, no subscription. A forked child of a process that has opened CUPTI does not use it.
  *
  * The wrappers of CUDA calls call cupti_follow() and cupti_succeeded(); cupti_flush() is called when an image ends. */
-#ifndef PILLION_CUPTI_H
-#define PILLION_CUPTI_H
+#pragma once
 
 #include "runtime/recorder/device/cupti_state.h"
 
@@ -106,5 +105,3 @@ bool cupti_join(const char *name);
 
 /* With the claim: the program has no subscription any more, so ours ends, too. The next recorded call resumes. */
 void cupti_disable(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CUPTI's records of calls, which relate a host call to the device operations that it requested. */
-#ifndef PILLION_CUPTI_CALLS_H
-#define PILLION_CUPTI_CALLS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,5 +9,3 @@ void cupti_calls_set(bool is_on);
 
 /* Is a record of this call stored? `function` is its callback id. */
 bool cupti_calls_wanted(bool is_driver, uint32_t function);
-
-#endif

@@ -2,8 +2,7 @@
 /* How we use CUPTI's activity interface: as the only user in the process, by the functions without _v2, or, from CUPTI
  * 13.3 on, as one of several subscribers beside those of the program, each with its own kinds and buffers. CUPTI
  * refuses to mix the two. */
-#ifndef PILLION_CUPTI_CLIENT_H
-#define PILLION_CUPTI_CLIENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ int cupti_client_next_record(bool is_shared, uint8_t *buffer, size_t size, void 
 int cupti_client_dropped(bool is_shared, void *context, uint32_t stream, size_t *ret);
 /* The clock of its records, enum tf_device_time. */
 uint8_t cupti_client_clock(bool is_shared);
-
-#endif

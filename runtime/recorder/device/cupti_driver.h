@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Questions to the driver by functions that neither initialise it nor change anything. */
-#ifndef PILLION_CUPTI_DRIVER_H
-#define PILLION_CUPTI_DRIVER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -11,5 +10,3 @@ bool cupti_driver_is_found(void);
 
 /* Is the stream being captured into a graph? */
 bool cupti_driver_is_capturing(void *stream);
-
-#endif

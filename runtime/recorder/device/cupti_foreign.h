@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Another profiler in the process: whether it uses CUPTI, and its buffers. See cupti_handover.h for how it takes
  * CUPTI. */
-#ifndef PILLION_CUPTI_FOREIGN_H
-#define PILLION_CUPTI_FOREIGN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ bool cupti_foreign_is_detaching(void);
 bool cupti_foreign_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_limit);
 void cupti_foreign_copy(void *context, uint32_t stream, const uint8_t *buffer, size_t used);
 void cupti_foreign_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t used);
-
-#endif

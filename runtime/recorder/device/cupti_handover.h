@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CUPTI changes hands: another profiler in the process (torch.profiler) calls CUPTI. The wrappers of its calls call
  * these functions. `caller` is the code that makes the call. */
-#ifndef PILLION_CUPTI_HANDOVER_H
-#define PILLION_CUPTI_HANDOVER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ void cupti_handover_finalizes(const void *caller);
 /* It has finalised CUPTI, or not been able to. A recorded call takes CUPTI back one second after the end of the CUDA
  * call in which this happened, or, before 12.6, never. */
 void cupti_handover_finalized(bool is_done);
-
-#endif

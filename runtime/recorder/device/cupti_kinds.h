@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kinds of records that are enabled, depending on the options and on CUPTI's version. */
-#ifndef PILLION_CUPTI_KINDS_H
-#define PILLION_CUPTI_KINDS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -14,5 +13,3 @@ int cupti_kinds_enable(void);
 /* Managed memory's, which CUPTI does not take within cuInit. */
 void cupti_kinds_enable_managed(void);
 void cupti_kinds_disable(void);
-
-#endif

@@ -2,8 +2,7 @@
 /* The common beginnings of CUPTI's activity records in all releases from 11.0 on: later releases only append fields.
  * They are declared here so that one build reads the records of any version. tests/abi compares them with NVIDIA's
  * headers. */
-#ifndef PILLION_CUPTI_LAYOUT_H
-#define PILLION_CUPTI_LAYOUT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -275,5 +274,3 @@ struct cupti_device {
 	uint8_t between[20];
 	const char *name; /* CUPTI_HAS_DEVICE_4 */
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef PILLION_CUPTI_OPEN_H
-#define PILLION_CUPTI_OPEN_H
+#pragma once
 
 #include <stddef.h>
 
@@ -8,5 +7,3 @@ struct cupti_api;
 
 /* Finds the functions of the process's CUPTI and its path. Returns NULL, or the reason why there is none. */
 const char *cupti_open(struct cupti_api *ret, char *ret_path, size_t size);
-
-#endif

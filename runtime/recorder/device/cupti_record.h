@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Converts CUPTI's buffers to device records in the trace. */
-#ifndef PILLION_CUPTI_RECORD_H
-#define PILLION_CUPTI_RECORD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ void cupti_count_dropped(void *context, uint32_t stream);
 
 /* Writes a reading of CUPTI's clock, unless CUPTI uses our clock. */
 void cupti_write_clock(void);
-
-#endif

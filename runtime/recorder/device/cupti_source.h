@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where device times come from, for the ledger. Under a guard, by the thread that has the claim of cupti_state.h. */
-#ifndef PILLION_CUPTI_SOURCE_H
-#define PILLION_CUPTI_SOURCE_H
+#pragma once
 
 #include <limits.h>
 
@@ -13,5 +12,3 @@ void cupti_source_write(unsigned kind);
 
 /* Notes start, why and the library. `what`: the function that failed with `result`, or NULL. */
 void cupti_source_note(const char *start, const char *why, const char *what, int result);
-
-#endif

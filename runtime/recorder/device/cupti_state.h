@@ -14,8 +14,7 @@
  *
  * With CUDA events as the source (event_timing.h) the phases are the same. A phase belongs to one image: a forked
  * child is UNTRIED, or OFF if an earlier image had opened CUPTI. */
-#ifndef PILLION_CUPTI_STATE_H
-#define PILLION_CUPTI_STATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -150,5 +149,3 @@ void cupti_release(struct thread_guard *guard);
 /* Waits for the claim. Its holder may be in a call of CUPTI that takes long, but it may also wait for this thread:
  * after one wait that timed out, this returns false at once. */
 bool cupti_claim_patiently(struct thread_guard *guard);
-
-#endif

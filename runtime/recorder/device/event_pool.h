@@ -10,8 +10,7 @@
  *         STARTING, RESTING -> DEAD
  *
  * Pools are never freed: at most 64 contexts of a process have device times. */
-#ifndef PILLION_EVENT_POOL_H
-#define PILLION_EVENT_POOL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -88,5 +87,3 @@ uint64_t event_pool_time(const struct event_pool *p, void *event);
 /* In this mode, calls that the driver considers unsafe do not invalidate a stream capture in any thread. */
 int event_pool_relax(void);
 void event_pool_restore(int mode);
-
-#endif

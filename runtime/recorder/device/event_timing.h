@@ -12,8 +12,7 @@
  * own calls will report.
  *
  * Any thread, no signal handler. errno is preserved. A forked child has no event timing. */
-#ifndef PILLION_EVENT_TIMING_H
-#define PILLION_EVENT_TIMING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ void event_timing_collect(bool is_last);
 /* Around a call that may destroy contexts: `context`, or (NULL) all of `device`, or (device < 0) the current one. */
 void event_timing_context_ends(void *context, int device);
 void event_timing_context_ended(int device);
-
-#endif

@@ -4,8 +4,7 @@
  * The functions below add arguments (TF_ARG_GRAPH...) to the record of a call that returned no error; the wrappers of
  * CUDA call them. The ids are those of device records. The driver provides them from CUDA 13.1 on, CUPTI before that,
  * while it is open; no subscription is needed. If neither does, nothing is added. */
-#ifndef PILLION_GRAPH_H
-#define PILLION_GRAPH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ void graph_launched_by_nodes(void);
 /* After records were read: CUPTI may have stopped to record whole graphs because it was told to record one by nodes.
  * Then all are recorded by nodes from now on. With the claim. */
 void graph_check_whole(void);
-
-#endif

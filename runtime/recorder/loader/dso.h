@@ -6,8 +6,7 @@
  * only be called if this thread has opened the library or has returned from a call of it.
  *
  * Any thread. Searches the loader's list (loader.h), so a signal handler must not call it. errno is preserved. */
-#ifndef PILLION_DSO_H
-#define PILLION_DSO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -70,5 +69,3 @@ void dso_bound_past_us(bool (*is_wanted)(const char *symbol), void (*say)(const 
 
 /* The loaded segments of our own object. */
 void dso_own_range(uintptr_t *ret_start, uintptr_t *ret_end);
-
-#endif

@@ -6,8 +6,7 @@
  * ever, and so would a child that is forked while another thread holds the lock. Therefore signals are blocked during a
  * search, and fork waits for the end of the search. The program's own searches are not protected:
  * a wrapper of an async-signal-safe function must not search at all, or at most by loader_try_each(). */
-#ifndef PILLION_LOADER_H
-#define PILLION_LOADER_H
+#pragma once
 
 #include <link.h>
 #include <stdbool.h>
@@ -36,5 +35,3 @@ bool loader_try_each(loader_visit *visit, void *data);
  * microseconds, at most a second or two; after a wait in vain, searches in the child visit nothing. */
 void loader_fork_begin(void);
 void loader_fork_end(bool is_child);
-
-#endif

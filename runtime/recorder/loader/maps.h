@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files that are mapped into this process, from /proc/self/maps. Any thread, any signal handler; uses 2 KB of the
  * stack, and a descriptor meanwhile. */
-#ifndef PILLION_MAPS_H
-#define PILLION_MAPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,5 +10,3 @@
 /* The absolute path of the file that is mapped at `address`; *ret_is_gone: it has been removed or replaced there since.
  * False: none, it cannot be read, or it does not fit. */
 bool maps_path(uintptr_t address, char *ret, size_t size, bool *ret_is_gone);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether memory of this process can be read. The kernel checks it, by one system call for each page; false if no
  * system call is allowed. Async-signal-safe; errno is preserved. */
-#ifndef PILLION_READABLE_H
-#define PILLION_READABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ static inline bool readable_bytes(const void *from, uint64_t size)
 {
 	return readable_between((uintptr_t)from, (uintptr_t)from + size);
 }
-
-#endif

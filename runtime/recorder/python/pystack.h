@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Python stacks: the code objects that the calling thread runs, and the position in each, read from CPython's
  * frames. */
-#ifndef PILLION_PYSTACK_H
-#define PILLION_PYSTACK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ __attribute__((cold)) uint64_t pystack_key(const struct pystack_frame *frame);
 
 /* After a dlclose, which may have unloaded the interpreter. */
 void pystack_module_unloaded(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the files of pystack: the interpreter of the process, and functions that read its objects. */
-#ifndef PILLION_PYSTACK_OBJECT_H
-#define PILLION_PYSTACK_OBJECT_H
+#pragma once
 
 #include <sys/uio.h>
 
@@ -136,5 +135,3 @@ __attribute__((cold)) void pystack_write_name(const struct pystack_layout *l, co
 /* pystack_code_key() of copies, without the name of the file, because only one system call is made. */
 void pystack_copy_keys(const struct pystack_layout *l, char (*codes)[PYSTACK_CODE_BYTES], unsigned count,
 		       uint64_t *ret);
-
-#endif

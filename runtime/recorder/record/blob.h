@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef PILLION_BLOB_H
-#define PILLION_BLOB_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ static inline void blob_announce(struct tf_chunk *chunk, unsigned blob)
 /* Likewise, out of line: for --ring. */
 __attribute__((cold)) void blob_store_apart(uint64_t *at, unsigned blob, uint32_t id, const void *bytes, size_t first,
 					    const void *more, size_t second);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The capture that this process records into, and its settings. Used in the first image after an exec only: a forked
  * child inherits both. Signals must be blocked; nothing is allocated. */
-#ifndef PILLION_CAPTURE_H
-#define PILLION_CAPTURE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ uint64_t capture_random_number(void);
 
 /* How many seccomp filters the launcher has that permit CPU samples; -1: there is no launcher. */
 extern int64_t capture_filters;
-
-#endif

@@ -4,8 +4,7 @@
  * described.
  *
  * Any thread, any signal handler; no lock; errno is preserved. Descriptors from 65535 on are not described. */
-#ifndef PILLION_DESCRIPTOR_H
-#define PILLION_DESCRIPTOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ __attribute__((cold)) void descriptor_describe(int fd, uint64_t from_ticks);
  * or connected to this address. */
 void descriptor_describe_path(int fd, uint64_t from_ticks, const char *path);
 void descriptor_describe_peer(int fd, uint64_t from_ticks, const struct sockaddr *address, socklen_t size);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recording of events as slots in the thread's chunk. Nothing here locks, allocates or, except to grow, enters the
  * kernel. A signal handler may interrupt it at any point and record events itself. errno is preserved. */
-#ifndef PILLION_EVENT_H
-#define PILLION_EVENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -131,5 +130,3 @@ bool event_blob(unsigned blob, uint32_t id, const void *bytes, size_t size);
 void event_blob_in_place(unsigned blob, uint32_t id, const uint64_t *data, unsigned count, uint64_t **place);
 /* Like event_blob(), for the concatenation of two parts. */
 bool event_blob_of_two(unsigned blob, uint32_t id, const void *bytes, size_t first, const void *more, size_t second);
-
-#endif

@@ -4,8 +4,7 @@
  * is open for microseconds is long enough for another thread's dup2 to replace it by the program's file; this was
  * observed in a test.) Forked children keep the mappings, because a child that a signal handler forked may return
  * into the middle of a store. All functions run under a guard (signals blocked). */
-#ifndef PILLION_FILE_H
-#define PILLION_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ void file_cut(uint64_t size);
 
 /* Marks a chunk as full and unmaps it. No thread may write to it any more. */
 void file_release(void *chunk, uint32_t size);
-
-#endif

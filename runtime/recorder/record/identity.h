@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The identity of the process and the path of its capture, read once from the kernel and the environment. Nothing is
  * allocated. */
-#ifndef PILLION_IDENTITY_H
-#define PILLION_IDENTITY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ void identity_export(char *const *environment, const char *directory, uint64_t r
 
 /* The "NAME=value" strings of identity_export, NULL-terminated. */
 char *const *identity_exported(void);
-
-#endif

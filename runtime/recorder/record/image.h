@@ -3,8 +3,7 @@
  * the image needs a trace file. A place is in memory that is mapped shared, so its contents survive the process however
  * it ends. A forked child inherits the mapping and takes its place by one atomic add, without a system call. Under a
  * guard (signals blocked). */
-#ifndef PILLION_IMAGE_H
-#define PILLION_IMAGE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -29,5 +28,3 @@ static inline struct tf_thread *image_page(const struct tf_image *image)
 {
 	return (struct tf_thread *)(image + 1);
 }
-
-#endif

@@ -2,8 +2,7 @@
 /* A set of 64-bit keys with 64-bit values that only grows. Lock-free, for any thread and any signal handler; memory
  * comes from mmap. The number of a key is its place in the table. It is defined as soon as the key is stored, so a
  * handler that interrupts an insertion need not wait. */
-#ifndef PILLION_INTERN_TABLE_H
-#define PILLION_INTERN_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -80,5 +79,3 @@ static inline uint64_t intern_fold(uint64_t a, uint64_t b)
 
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
-
-#endif

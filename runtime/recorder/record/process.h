@@ -4,8 +4,7 @@
  * `process` is in pages that the kernel wipes in a forked child (MADV_WIPEONFORK), also after a raw clone. A child
  * therefore finds generation 0 and begins a new image, however it was created. What must survive a fork (options,
  * names of this run) is in static variables beside it. */
-#ifndef PILLION_PROCESS_H
-#define PILLION_PROCESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -233,5 +232,3 @@ const char *process_library(void); /* path of the preloaded object, as LD_PRELOA
 
 /* True in the child of a vfork, which shares the memory of this image. Costs one system call. */
 bool process_is_borrowed(void);
-
-#endif

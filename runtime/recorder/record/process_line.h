@@ -4,8 +4,7 @@
  *
  * Any thread, one at a time: a line is omitted if the buffer is not available soon. Lines are appended atomically,
  * even if other processes append at the same time. */
-#ifndef PILLION_PROCESS_LINE_H
-#define PILLION_PROCESS_LINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ void process_line_end(const struct usage *usage);
 
 /* Writes the wait status of a child. */
 void process_line_child(int pid, int status);
-
-#endif

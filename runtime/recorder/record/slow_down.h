@@ -2,8 +2,7 @@
 /* --slow-down: some calls take longer by a given time, so that it can be seen whether the run does, too
  * (`pillion whatif --delay`). The thread sleeps after the call was recorded. errno is preserved; signals are handled
  * meanwhile, and nothing is held. */
-#ifndef PILLION_SLOW_DOWN_H
-#define PILLION_SLOW_DOWN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ __attribute__((cold)) bool slow_down_needs_locks(void);
 
 /* After a call was recorded in `count` slots: if it is one of those that take longer, returns when the time is over. */
 __attribute__((cold)) void slow_down_call(struct thread *t, uint32_t function, const uint64_t *slots, unsigned count);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * The thread finds the counters of a pair by a hash table of their addresses. Where counters cannot be allocated, calls
  * are not counted here; as they are counted by function nevertheless, a reader knows how many. */
-#ifndef PILLION_TRAFFIC_H
-#define PILLION_TRAFFIC_H
+#pragma once
 
 #include "runtime/recorder/record/descriptor.h"
 #include "runtime/recorder/record/event.h"
@@ -72,5 +71,3 @@ bool traffic_in_process(unsigned function);
 /* At the end of the image: writes the counters in `process`, if they have room in the thread's chunk. Bytes of calls
  * that are not counted by function, such as the kernel's during calls of stdio, get room. */
 void traffic_end(void);
-
-#endif

@@ -4,8 +4,7 @@
  * calls. Only a thread that was off the CPU for 0.5 ms also reads its run delay, through a descriptor that is open for
  * some microseconds; otherwise descriptors are opened only at the start and the end of the image, because a program may
  * replace any. */
-#ifndef PILLION_USAGE_H
-#define PILLION_USAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ void usage_read(struct usage *ret);
 
 /* Writes it to the trace, and that of the other living threads. The calling thread must have a page in the file. */
 void usage_write(const struct usage *usage);
-
-#endif

@@ -8,8 +8,7 @@
  * interrupt it at any point. If two threads write the same place at once, a note may be lost. A wait that is left by
  * cancellation or longjmp stays counted: later releases at the addresses of its bucket are noted, which costs them time
  * only. */
-#ifndef PILLION_WAKE_H
-#define PILLION_WAKE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -77,5 +76,3 @@ struct wake wake_left(const void *address, uint64_t arrived);
 
 /* TF_ARG_WAKER for a wait that ended at `end`; 0: not known. */
 uint64_t wake_arg(struct wake w, uint64_t end);
-
-#endif

@@ -16,8 +16,7 @@
  *
  * What a program can still observe: uc_stack in the context of a handler, and a sigaltstack system call that bypasses
  * libc, name our stack. A handler that was installed by such a system call runs on it. */
-#ifndef PILLION_ALTSTACK_H
-#define PILLION_ALTSTACK_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -82,5 +81,3 @@ long altstack_raw_sigaction(int signal, const struct altstack_kernel_action *act
 
 /* The handler that the program installed for this signal; `now` is the one that the kernel has. */
 void *altstack_handler(int signal, void *now);
-
-#endif

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Crashes: the signal, the thread and its stack are recorded before the program dies of SIGSEGV, SIGBUS, SIGFPE, SIGILL
  * or SIGABRT, as it would without us: docs/decisions/crashes.md. */
-#ifndef PILLION_CRASH_H
-#define PILLION_CRASH_H
+#pragma once
 
 /* Once per image that was exec'ed, and after altstack_stop(). Does nothing where the program, or somebody who watches
  * it, would notice. */
 void crash_init(void);
-
-#endif

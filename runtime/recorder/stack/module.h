@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The module map: the file loaded at each address range, with its build-id, so that the report can resolve
  * addresses. */
-#ifndef PILLION_MODULE_H
-#define PILLION_MODULE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ bool module_is_ours(uintptr_t address);
 bool module_is_go(const void *address);
 
 void module_init(void);
-
-#endif

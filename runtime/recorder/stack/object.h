@@ -3,8 +3,7 @@
  * lock; with older versions by loader_try_each().
  *
  * Any thread, any signal handler. errno is preserved. */
-#ifndef PILLION_OBJECT_H
-#define PILLION_OBJECT_H
+#pragma once
 
 #include <link.h>
 #include <stdbool.h>
@@ -35,5 +34,3 @@ const ElfW(Phdr) *object_headers(const struct object *o, unsigned *ret_count);
 
 /* The dynamic section of an object that was found, and its load bias. NULL: it has none. */
 const void *object_dynamic(const struct object *o, uintptr_t *ret_bias);
-
-#endif

@@ -22,8 +22,7 @@
  * Calls with a mask of their own (sigsuspend, ppoll, ...) wait with our signal blocked, see sample_mask.h. Where such a
  * call is not ours (sigpause, io_pgetevents, a system call of the program's own), it may return EINTR before the
  * program's handler has run; the handler runs when the signal is next unblocked. */
-#ifndef PILLION_SAMPLE_H
-#define PILLION_SAMPLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -91,5 +90,3 @@ extern int sample_signal;
  * program has it, and the timers use another one. Any thread, any handler; errno is preserved. Without effect in the
  * child of a vfork, whose signals are its own. */
 void sample_release(int signal);
-
-#endif

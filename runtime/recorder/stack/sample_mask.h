@@ -8,8 +8,7 @@
  * restored without a call that we see (siglongjmp, setcontext, the return from a handler). Instead, our signal counts
  * as blocked if all lower signals of its group are blocked. If a program asks for a mask in which these two differ, the
  * program uses our signal in particular, and samples move to another signal. */
-#ifndef PILLION_SAMPLE_MASK_H
-#define PILLION_SAMPLE_MASK_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -62,5 +61,3 @@ void sample_mask_unblock(uint64_t blocked);
 /* To be called before a change of the calling thread's mask, as by sigprocmask(2): samples move to another signal if
  * the resulting mask could not be recognised. The new mask must then be set without our signal. */
 void sample_mask_change(int how, uint64_t set);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a thread needs to be sampled: a timer, and an alternate stack that the samples run on. The lists, and timers of
  * samplers in the list of those in use, require the lock process.sampling. */
-#ifndef PILLION_SAMPLER_H
-#define PILLION_SAMPLER_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -44,5 +43,3 @@ void sampler_set_period(const struct sampler *s);
 
 /* Was the signal sent by a timer of ours? */
 bool sampler_has_sent(const siginfo_t *info);
-
-#endif

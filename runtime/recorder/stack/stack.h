@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Native stacks: return addresses; each distinct stack is written to the trace once. */
-#ifndef PILLION_STACK_H
-#define PILLION_STACK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ void stack_module_unloaded(void);
 /* The program has set an alternate signal stack: from now on every stack walk checks by a system call whether it is
  * on one. */
 void stack_alternate_set(void);
-
-#endif

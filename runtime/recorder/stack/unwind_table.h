@@ -3,8 +3,7 @@
  * Implemented by subprojects/packagefiles/libunwind/unwind_table.c, the only file that includes libunwind's headers.
  *
  * Any thread, any signal handler. Takes no lock, allocates nothing, makes no system call. */
-#ifndef PILLION_UNWIND_TABLE_H
-#define PILLION_UNWIND_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ struct unwind_object {
 
 /* Finds the row of the instruction at `address`. False: no row, no binary search table, or a corrupt table. */
 bool unwind_table_row(const struct unwind_object *object, uintptr_t address, struct unwind_row *ret);
-
-#endif

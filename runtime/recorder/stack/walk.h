@@ -6,8 +6,7 @@
  * stack_low and stack_high bound the stack that is walked: memory between its stack pointer and stack_high is read
  * without a check, and no other memory is read. If the stack pointer is outside these bounds (a coroutine, an
  * alternate signal stack), or both are 0, each page is first probed by a system call. */
-#ifndef PILLION_WALK_H
-#define PILLION_WALK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ bool walk_prepare(void);
 
 /* After a dlclose: invalidates the rules of all addresses; the tables are read again. Costs one addition. */
 void walk_invalidate(void);
-
-#endif

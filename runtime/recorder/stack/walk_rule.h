@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rule to get from a frame to its caller, derived from the unwind tables once per return address and cached in
  * one table for the whole process. The table has no lock and no owner: see struct walk_bucket. */
-#ifndef PILLION_WALK_RULE_H
-#define PILLION_WALK_RULE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -88,5 +87,3 @@ static inline union walk_rule walk_rule_find(uintptr_t address, uint64_t seed)
 
 	return walk_rule_find_in(walk_rule_bucket(address, shift), address, seed);
 }
-
-#endif

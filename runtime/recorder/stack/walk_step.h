@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state of a walk, shared by walk.c and walk_memo.c. */
-#ifndef PILLION_WALK_STEP_H
-#define PILLION_WALK_STEP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -55,5 +54,3 @@ static inline uint64_t walk_hash_join(uint64_t joined, uint64_t stretch)
 	joined = (joined ^ stretch) * 0xd6e8feb86659fd93;
 	return joined ^ joined >> 32;
 }
-
-#endif

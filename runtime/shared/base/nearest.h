@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The known name that is closest to a mistyped one. No allocation, no I/O. */
-#ifndef PILLION_NEAREST_H
-#define PILLION_NEAREST_H
+#pragma once
 
 #include "runtime/shared/base/text.h"
 
@@ -22,5 +21,3 @@ const char *nearest_find(const struct nearest *n, const char *word, bool *ret_is
 
 /* Completes "unknown ...": "; did you mean NAME?", or where to look, in a short list with the closest one. */
 void nearest_suggest(const struct nearest *n, const char *word, const char *prefix, const char *help, struct text *t);
-
-#endif

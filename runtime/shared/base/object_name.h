@@ -2,8 +2,7 @@
 /* The name of the part of a library or program that a capture has, because its file may be gone when a report is made:
  * BUILD-ID.object, or SIZE-MTIME.object of a file without one. The launcher writes it, the report reads it. It is the
  * file with holes in place of its code and data: what is left are its symbols and its debug information. */
-#ifndef PILLION_OBJECT_NAME_H
-#define PILLION_OBJECT_NAME_H
+#pragma once
 
 #include "runtime/shared/base/text.h"
 
@@ -24,5 +23,3 @@ static inline void object_name(char ret[OBJECT_NAME_BYTES], const uint8_t *build
 	}
 	text_add(&t, OBJECT_ENDING);
 }
-
-#endif

@@ -5,8 +5,7 @@
  * No allocation, no I/O, no libc beyond <string.h>: the recorder parses its environment with it before the program
  * has begun. Values are borrowed from argv or the environment. Errors are one line for the user, without a
  * newline. */
-#ifndef PILLION_OPTION_H
-#define PILLION_OPTION_H
+#pragma once
 
 #include "runtime/shared/base/text.h"
 
@@ -115,5 +114,3 @@ void option_help_table(const struct option_table *table, const char *verb, struc
 void option_help_row(const struct option *row, const char *verb, const char *words, struct text *ret);
 /* `left` and, from `column` on, `help` in as many lines as it needs. */
 void option_help_entry(const char *left, size_t column, const char *help, struct text *ret);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which calls --slow-down makes longer where it names a line or a lock: for the recorder, and for the report, which
  * counts them. */
-#ifndef PILLION_SLOWED_H
-#define PILLION_SLOWED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ static inline bool slowed_as_lock(const char *name, bool is_python)
 	       (!is_python && (!strncmp(name, "pthread_mutex_", 14) || !strncmp(name, "pthread_rwlock_", 15) ||
 			       !strncmp(name, "pthread_spin_", 13)));
 }
-
-#endif

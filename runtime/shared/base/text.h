@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bounded text, built without libc's stdio, which may allocate and lock. Text that does not fit is cut, and `cut` is
  * set. The text is always NUL-terminated. Any thread, any signal handler. */
-#ifndef PILLION_RUNTIME_TEXT_H
-#define PILLION_RUNTIME_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,5 +63,3 @@ static inline size_t text_length(const struct text *t)
 {
 	return (size_t)(t->at - t->start);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes UTF-8. */
-#ifndef PILLION_UTF8_H
-#define PILLION_UTF8_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ static inline unsigned utf8_write(char *at, uint32_t code)
 	at[0] = (char)(0xf00u >> size | (code & 0x7fu >> size));
 	return size;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Words and numbers as users type them. No allocation, no I/O, no libc beyond <string.h>. */
-#ifndef PILLION_VALUE_H
-#define PILLION_VALUE_H
+#pragma once
 
 #include "runtime/shared/base/text.h"
 
@@ -19,5 +18,3 @@ bool value_bool(const char *s, bool *ret);
 bool value_is(const char *s, size_t length, const char *word);
 /* Whether they are a word of `list`, in which each word is between two commas: ",a,b,". */
 bool value_is_listed(const char *list, const char *s, size_t length);
-
-#endif

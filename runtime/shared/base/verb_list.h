@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The verbs: what `pillion VERB` does besides running a command. This list serves the launcher, which hands a verb over
  * to pillion-report, and pillion-report, which implements them in report/verb_<name>.c. */
-#ifndef PILLION_VERB_LIST_H
-#define PILLION_VERB_LIST_H
+#pragma once
 
 enum verb_use {
 	VERB_ALWAYS,	 /* the word is the verb; `pillion -- WORD` runs a program of that name */
@@ -39,5 +38,3 @@ enum verb_use {
 	X(DUMP, dump, VERB_ALWAYS)       \
 	X(STATUS, status, VERB_ALWAYS)   \
 	X(CAPTURES, captures, VERB_ALWAYS)
-
-#endif

@@ -2,8 +2,7 @@
 /* The clock of all events: the time-stamp counter if the kernel uses it as its clock source, else CLOCK_MONOTONIC
  * (MONOTONIC_RAW has no vDSO path on older kernels). Any thread, any signal handler; no system call if the
  * vDSO works. */
-#ifndef PILLION_CLOCK_H
-#define PILLION_CLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ static inline uint64_t clock_now(void)
 #endif
 	return clock_now_slowly();
 }
-
-#endif

@@ -4,8 +4,7 @@
  * filter of one word, buckets, chains whose last entry has bit 0 set).
  *
  * May be called from any thread and any signal handler while the object is loaded. */
-#ifndef PILLION_ELF_OBJECT_H
-#define PILLION_ELF_OBJECT_H
+#pragma once
 
 #include <link.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ void *elf_object_find(const struct elf_object *o, const char *symbol);
 /* Likewise, with the hash of the name. */
 uint32_t elf_object_hash(const char *symbol);
 void *elf_object_find_hashed(const struct elf_object *o, const char *symbol, uint32_t hash);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Profilers of NVIDIA that the user has put in front of the command, or that the command starts. They mark the
  * environment of each process that they profile. */
-#ifndef PILLION_FOREIGN_PROFILER_H
-#define PILLION_FOREIGN_PROFILER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -10,5 +9,3 @@
  * CUDA_INJECTION64_PATH must not name our library there: ncu ends with an error if the variable names another library
  * (seen with 2025.3.1). Async-signal-safe. NULL: false. */
 bool foreign_profiler_is_named(char *const *environment);
-
-#endif

@@ -6,8 +6,7 @@
  * recorder reads it.
  *
  * Nothing here allocates or does I/O: strings are unescaped in place. Any thread. */
-#ifndef PILLION_FUNCTIONS_H
-#define PILLION_FUNCTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ void functions_begin(struct functions_parser *f, char *bytes, size_t size);
 
 /* 1: *ret is the next function; 0: there is none; -EINVAL: `why` has an error message with the number of the line. */
 int functions_next(struct functions_parser *f, struct functions_entry *ret, char *why, size_t size);
-
-#endif

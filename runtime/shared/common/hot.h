@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* For variables that every call reads: they are placed together, in one or two cache lines, whichever file defines
  * them. */
-#ifndef PILLION_HOT_H
-#define PILLION_HOT_H
+#pragma once
 
 #define HOT __attribute__((section("pillion_hot")))
 
@@ -13,5 +12,3 @@
 /* For the declaration of a variable that another file defines: it is in our own object, so its address needs no load
  * from the global offset table. */
 #define HIDDEN __attribute__((visibility("hidden")))
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of a host's index (their fields: end of trace_format.h). Used by the launcher and, in the target, also by a
  * vfork child: raw system calls, no allocation, everything on the caller's stack. */
-#ifndef PILLION_INDEX_H
-#define PILLION_INDEX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ void index_range_name(char *ret, size_t size, const char *host, uint64_t run);
 void index_usage_name(char *ret, size_t size, const char *host, uint64_t run);
 void index_where_name(char *ret, size_t size, const char *host, uint64_t run);
 void index_energy_name(char *ret, size_t size, const char *host, uint64_t run);
-
-#endif

@@ -3,8 +3,7 @@
  * help text and the checks. pillion-launch and the recorder in the target read the same struct.
  *
  * As option.h: no allocation, no I/O. Strings are borrowed from argv or the environment. */
-#ifndef PILLION_OPTIONS_H
-#define PILLION_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -132,5 +131,3 @@ void options_init(struct options *o);
 /* Takes the values of PILLION_<NAME> variables (PILLION_OSRT_THRESHOLD for --osrt-threshold). Returns 0, or
  * -EINVAL with the first error in `why` (size bytes); the other variables take effect nevertheless. */
 int options_from_environment(struct options *o, char *const *environment, char *why, size_t size);
-
-#endif

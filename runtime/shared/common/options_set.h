@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The options of a run that need code of their own to be parsed and printed. As option.h: no allocation, no I/O. */
-#ifndef PILLION_OPTIONS_SET_H
-#define PILLION_OPTIONS_SET_H
+#pragma once
 
 #include "runtime/shared/common/options.h"
 
@@ -37,5 +36,3 @@ int options_set_on(const struct option *row, void *settings, const char *value, 
 int options_set_ring(const struct option *row, void *settings, const char *value, struct text *why);
 void options_print_ring(const void *settings, struct text *ret);
 int options_set_env_var(const struct option *row, void *settings, const char *value, struct text *why);
-
-#endif

@@ -2,8 +2,7 @@
 /* Whether a program can carry libpillion.so, by its ELF header and, for a script, that of its interpreter. Used by the
  * launcher and by the exec hooks in the target, also in a vfork child: no allocation, raw system calls by descriptor,
  * at most 8 KiB of stack. */
-#ifndef PILLION_PRELOADABLE_H
-#define PILLION_PRELOADABLE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -37,5 +36,3 @@ void preloadable_check_fd(int fd, struct preloadable *ret);
 /* After these: whether the loader is only to list the program's libraries (ldd, ld.so --list). No code of the program
  * runs then, and a library of ours would be in the list, and in the images and packages that are built from it. */
 void preloadable_check_listing(char *const *arguments, char *const *environment, struct preloadable *ret);
-
-#endif

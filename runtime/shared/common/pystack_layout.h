@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The offsets of the fields of frames and code objects in each version of CPython, and in builds without a GIL. */
-#ifndef PILLION_PYSTACK_LAYOUT_H
-#define PILLION_PYSTACK_LAYOUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -62,5 +61,3 @@ static inline uint32_t pystack_text_state(const struct pystack_layout *l, uint32
 const char *pystack_layout_find(unsigned version, const char *runtime, struct pystack_layout *ret);
 
 #define PYSTACK_UNKNOWN "not a CPython from 3.8 to 3.15"
-
-#endif

@@ -2,8 +2,7 @@
 /* The name that a Python program gave to a thread: threading.Thread(name=). CPython tells it to the kernel from 3.14
  * on; in 3.8 to 3.13, with a GIL, it is an attribute of the object whose method _bootstrap is the thread's outermost
  * frame. */
-#ifndef PILLION_PYSTACK_NAME_H
-#define PILLION_PYSTACK_NAME_H
+#pragma once
 
 #include <stddef.h>
 
@@ -20,5 +19,3 @@ struct pystack_memory {
  * itself. */
 __attribute__((cold)) uint64_t pystack_thread_name(const struct pystack_layout *l, const struct pystack_memory *m,
 						   uint64_t frame);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Changes are made under a lock of one bit in page->ended. Its holder may be killed, or interrupted by a signal handler
  * that needs the lock too, so a waiter stops waiting after a while and proceeds. */
-#ifndef PILLION_RANGE_H
-#define PILLION_RANGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -94,5 +93,3 @@ static inline bool range_has_ended(const struct tf_range_page *page)
 {
 	return __atomic_load_n(&page->ended, __ATOMIC_ACQUIRE) & RANGE_ENDED;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Raw system calls: the recorder must not enter its own hooks or use libc's errno, cancellation points or locks.
  * Every function returns what the kernel returns: a value >= 0 or -errno. Any thread, any signal handler. */
-#ifndef PILLION_SYS_H
-#define PILLION_SYS_H
+#pragma once
 
 #include <errno.h>
 #include <fcntl.h>
@@ -370,5 +369,3 @@ static inline bool sys_is_under_valgrind(void)
 #endif
 	return result;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What descriptors refer to, and calls below the threshold. Included by trace_format.h. */
-#ifndef PILLION_TRACE_DESCRIPTOR_H
-#define PILLION_TRACE_DESCRIPTOR_H
+#pragma once
 
 #include <stdint.h>
 
@@ -52,5 +51,3 @@ struct tf_short_stack {
 	uint32_t weight;
 	uint32_t function, reserved;
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A part of trace_format.h: device operations, and the sources of their times. */
-#ifndef PILLION_TRACE_DEVICE_H
-#define PILLION_TRACE_DEVICE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -179,5 +178,3 @@ struct tf_device_lost {
 	uint64_t timeless;   /* records without a start or an end */
 	uint64_t unreadable; /* buffers that could not be read completely, or not be stored */
 };
-
-#endif

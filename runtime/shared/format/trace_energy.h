@@ -7,8 +7,7 @@
  *
  * Each source of a machine is sampled by one launcher of the capture at a time; another one goes on when that ends.
  * Counters are the source's own, so samples of several files belong to one sequence. */
-#ifndef PILLION_TRACE_ENERGY_H
-#define PILLION_TRACE_ENERGY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -86,5 +85,3 @@ enum tf_energy_reason {
 	TF_ENERGY_POWER_BRAKE = 0x80,
 	TF_ENERGY_DISPLAY = 0x100,
 };
-
-#endif

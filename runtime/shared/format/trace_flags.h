@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef PILLION_TRACE_FLAGS_H
-#define PILLION_TRACE_FLAGS_H
+#pragma once
 
 /* Sets of flags of OS calls: which names the bits of a TF_ARG_FLAGS have. */
 enum tf_flags {
@@ -16,5 +15,3 @@ enum tf_flags {
 
 /* What an open did to what was in the file. Older traces do not tell. */
 enum tf_opened { TF_OPENED_UNKNOWN, TF_OPENED_KEPT, TF_OPENED_EMPTIED };
-
-#endif

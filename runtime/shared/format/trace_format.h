@@ -28,8 +28,7 @@
  *
  * Integers are in the byte order of the machine that wrote them, see header.byte_order. The reader trusts nothing in
  * the file: it checks every length and index. */
-#ifndef PILLION_TRACE_FORMAT_H
-#define PILLION_TRACE_FORMAT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -566,4 +565,3 @@ struct tf_launch {
  *   cost    run= launcher_ns=   from the launcher, at the end: CPU time of it and of its helpers
  *   note, seen    nonce= pid= text=
  *             seen: one of the first NVTX ranges that did not match -c nvtx: RANGE or RANGE@DOMAIN */
-#endif

@@ -8,8 +8,7 @@
  *   word, set   of --trace: recorded by DEFAULT, on request (MORE), or with another group of the same word (SAME)
  *   form        LIBRARY: its rows, HOOK_<NAME> and SHAPES_<NAME>, are in preload/library/hook_<word>.h; else OTHER
  * The order is that of words and rows. X is passed through. */
-#ifndef PILLION_TRACE_GROUPS_H
-#define PILLION_TRACE_GROUPS_H
+#pragma once
 
 #define TF_GROUPS(G, X)                                                                                                \
 	G(1, CUDA, cuda, DEFAULT, OTHER, X)                                                                            \
@@ -29,5 +28,3 @@
 /* TF_IF_LIBRARY_<form>(text): the text, if the group is a library. */
 #define TF_IF_LIBRARY_OTHER(...)
 #define TF_IF_LIBRARY_LIBRARY(...) __VA_ARGS__
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of JAX: live buffers (--jax-live), and what executables need (--jax). From 1.15 on. */
-#ifndef PILLION_TRACE_JAX_H
-#define PILLION_TRACE_JAX_H
+#pragma once
 
 #include <stdint.h>
 
@@ -26,5 +25,3 @@ struct tf_jax_executable {
 	uint64_t arguments, outputs, aliased, temporary, code;
 	uint32_t devices, reserved;
 };
-
-#endif

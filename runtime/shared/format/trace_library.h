@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A part of trace_format.h: arguments of library calls: cuBLAS, cuDNN, NCCL, MPI ... */
-#ifndef PILLION_TRACE_LIBRARY_H
-#define PILLION_TRACE_LIBRARY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -62,5 +61,3 @@ enum tf_role {
 	TF_ROLE_D = 4 << 5,
 	TF_ROLE_MASK = 7 << 5
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of Python functions (--lines-of). Included by trace_format.h after what it needs of that. */
-#ifndef PILLION_TRACE_LINES_H
-#define PILLION_TRACE_LINES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -40,5 +39,3 @@ enum tf_line_memory_number {
 struct tf_line_memory {
 	uint8_t numbers[TF_LINE_MEMORY_NUMBERS][TF_DATA_BYTES];
 };
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Notes: sentences of the recorder and the launcher for the ledger. A note that the report does not only print begins
  * with the words of its code, which are its encoding in the file. */
-#ifndef PILLION_TRACE_NOTES_H
-#define PILLION_TRACE_NOTES_H
+#pragma once
 
 #define TF_NOTE_NO_SAMPLES "CPU samples: none" /* then the reason, after ", " or " " */
 #define TF_NOTE_DISK_FULL "disk full"
@@ -12,5 +11,3 @@
 
 /* X(code) */
 #define TF_NOTES(X) X(NO_SAMPLES) X(DISK_FULL) X(FILE_LIMIT) X(NO_PROC) X(NO_DEVICE_TIMES)
-
-#endif

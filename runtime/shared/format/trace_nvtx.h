@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A part of trace_format.h: registered objects of NVTX domains, payloads, and what XLA's ranges refer to. */
-#ifndef PILLION_TRACE_NVTX_H
-#define PILLION_TRACE_NVTX_H
+#pragma once
 
 #include <stdint.h>
 
@@ -50,5 +49,3 @@ struct tf_payload { uint64_t schema; uint32_t size, texts; };
  *   "  ROOT %name, calls=%computation, metadata={...}"  an instruction; "ROOT " and what follows the name may be absent
  *   further ones, as the tables of source lines, unchanged
  * The blobs with one id are the parts of one module, in this order. */
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Code objects and frames of Python, operators of PyTorch. Included by trace_format.h. */
-#ifndef PILLION_TRACE_PYTHON_H
-#define PILLION_TRACE_PYTHON_H
+#pragma once
 
 #include <stdint.h>
 
@@ -37,5 +36,3 @@ struct tf_exception {
 	uint32_t tid;
 	uint32_t stack; /* of the thread that wrote it, with its Python frames, if any; 0: it could not be walked */
 };
-
-#endif

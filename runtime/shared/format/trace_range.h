@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* HOST.RUN.range: the capture range of one launcher, and the images that have no trace file. Included by
  * trace_format.h after what it needs of that. */
-#ifndef PILLION_TRACE_RANGE_H
-#define PILLION_TRACE_RANGE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -107,5 +106,3 @@ struct tf_image {
 };
 
 #define TF_IMAGE_CHUNK_BYTES (TF_IMAGE_BYTES - (uint32_t)sizeof(struct tf_image))
-
-#endif

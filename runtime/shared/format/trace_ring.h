@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a trace file of --ring has beside others. Its chunks are used again: a chunk may be followed in the file by one
  * that is older. Included by trace_format.h after what it needs of that. */
-#ifndef PILLION_TRACE_RING_H
-#define PILLION_TRACE_RING_H
+#pragma once
 
 #include <stdint.h>
 
@@ -33,5 +32,3 @@ struct tf_counted_calls {
 #define TF_EVENT_KINDS                                                                                                 \
 	(1u << TF_CALL | 1u << TF_PUSH | 1u << TF_POP | 1u << TF_RANGE_START | 1u << TF_RANGE_END | 1u << TF_MARK |   \
 	 1u << TF_SAMPLE | 1u << TF_ALLOCATION | 1u << TF_RELEASE | 1u << TF_CONSTRUCT | 1u << TF_TENSOR)
-
-#endif

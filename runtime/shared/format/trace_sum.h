@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The slots of TF_SUM and TF_RANGES, with --mode=profile. Included by trace_format.h after what it needs of that. */
-#ifndef PILLION_TRACE_SUM_H
-#define PILLION_TRACE_SUM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -97,5 +96,3 @@ static inline unsigned tf_sum_numbers(uint64_t slot)
 	return tf_kind(slot) == TF_RANGES && tf_sum_flags(slot) & TF_RANGES_IS_STEPS ? (unsigned)TF_STEPS_NUMBERS
 										     : (unsigned)TF_SUM_NUMBERS;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Variables of an environment that make a program slower or check what it does, and are easily left set: X(name, what
  * it does). The recorder keeps them, the summary names those that are on. */
-#ifndef PILLION_TRACE_SWITCHES_H
-#define PILLION_TRACE_SWITCHES_H
+#pragma once
 
 #define TF_SWITCHES(X)                                                      \
 	X("CUDA_LAUNCH_BLOCKING", "each launch waits for its kernel")       \
@@ -17,5 +16,3 @@
 	X("PYTHONTRACEMALLOC", "Python notes where it allocates")           \
 	X("MALLOC_CHECK_", "malloc checks its memory")                      \
 	X("MALLOC_PERTURB_", "malloc fills memory")
-
-#endif

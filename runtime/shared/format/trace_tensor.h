@@ -5,8 +5,7 @@
  *   the last 24 bits   0..7 number of the device   8 TF_TENSOR_FREED   9..23 bits 0..14 of the size
  *   TF_ARG_VALUE       small: bits 15..20 of the size   value: the address
  *   TF_ARG_BYTES       the size, if it does not fit above; before 1.15 any size. A free of the CPU's has none */
-#ifndef PILLION_TRACE_TENSOR_H
-#define PILLION_TRACE_TENSOR_H
+#pragma once
 
 #include <stdint.h>
 
@@ -30,5 +29,3 @@ static inline uint64_t tf_tensor_short_size(uint32_t last24, uint64_t address_sl
 {
 	return last24 >> TF_TENSOR_LOW_AT | (uint64_t)tf_arg_small(address_slot) << TF_TENSOR_LOW_BITS;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * HOST.RUN.usage is a struct tf_usage_head, then samples, by one write per round. A thread or process has a sample in
  * the first round that finds it, and in later ones if its values have changed. COMMAND has one between rounds, too,
  * when it was stopped or continued. */
-#ifndef PILLION_TRACE_USAGE_H
-#define PILLION_TRACE_USAGE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -114,5 +113,3 @@ struct tf_usage_cpus {
 	uint32_t reserved;
 };
 _Static_assert(sizeof(struct tf_usage_cpus) == sizeof(struct tf_usage_sample), "one stands in place of the other");
-
-#endif

@@ -7,8 +7,7 @@
  * The file is a struct tf_where_head, then records: a struct tf_where_record, `size` bytes of content, and padding to a
  * multiple of 8 bytes. A look is the records from BEGIN to END; one without END was not completed. */
 
-#ifndef PILLION_TRACE_WHERE_H
-#define PILLION_TRACE_WHERE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -123,5 +122,3 @@ struct tf_where_lock {
 	uint32_t owner;	    /* TID, 0: unknown or none */
 	uint32_t frame;	    /* number of the frame, from 0 at the innermost one */
 };
-
-#endif

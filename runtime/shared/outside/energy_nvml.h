@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPUs, read by NVML. */
-#ifndef PILLION_ENERGY_NVML_H
-#define PILLION_ENERGY_NVML_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ struct energy_process {
 /* Returns how many, at most `room`; *ret_bytes: the memory of the GPU, 0: not known. */
 size_t energy_nvml_processes(const struct energy_meter *source, struct energy_process *ret, size_t room,
 			     uint64_t *ret_bytes);
-
-#endif

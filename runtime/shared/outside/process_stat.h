@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What /proc tells of a process or a thread. */
-#ifndef PILLION_PROCESS_STAT_H
-#define PILLION_PROCESS_STAT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ uint64_t process_strings(uint32_t pid);
 /* False: no such process, or a zombie. */
 bool process_lives(uint32_t pid, int *ret_session, uint64_t *ret_start);
 bool process_is_alive(uint32_t pid);
-
-#endif

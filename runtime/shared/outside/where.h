@@ -5,8 +5,7 @@
  *
  * where_process.c describes processes, where_thread.c threads, where_perf.c those that run, where_python.c the Python
  * frames, where_elf.c finds symbols. */
-#ifndef PILLION_OUTSIDE_WHERE_H
-#define PILLION_OUTSIDE_WHERE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -97,5 +96,3 @@ struct where_symbol {
 
 /* Looks up exported symbols of a file that is mapped at `start` with its first byte. False: it cannot be read. */
 bool where_symbols(const char *path, uint64_t start, struct where_symbol *symbols, size_t count);
-
-#endif

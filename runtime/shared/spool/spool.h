@@ -3,8 +3,7 @@
  * (NFS, Lustre, GPFS, FUSE, ...). It has files of the same names as the capture. The launcher moves what was recorded
  * to the capture every --spool-interval and, at the end, everything. If it was killed, launchers of other ranks on the
  * node or `pillion recover` do so. Linked by the launcher and the report. */
-#ifndef PILLION_SPOOL_H
-#define PILLION_SPOOL_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -73,5 +72,3 @@ spool_is_later spool_page_is_fuller;
 
 /* The number of bytes at the start of a spool's index `spooled` that are in the capture's index already. */
 size_t spool_lines_moved(const char *spooled, size_t spooled_size, const char *index, size_t index_size);
-
-#endif

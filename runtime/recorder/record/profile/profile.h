@@ -8,8 +8,7 @@
  *
  * Each of the first threads has rows of its own, which it updates by plain stores; the others share rows and update
  * them atomically. The rows are in chunks of the first thread, without times. */
-#ifndef PILLION_PROFILE_H
-#define PILLION_PROFILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ __attribute__((noinline, cold)) void profile_sample(struct thread *t, uint64_t u
  * add further calls; NULL: each call comes here. */
 __attribute__((noinline, cold)) void profile_short(struct thread *t, unsigned function, int fd, uint16_t state,
 						   const uint64_t *numbers, uint64_t **entry);
-
-#endif

@@ -11,8 +11,7 @@
  * A program that has ranges with other numbers gets rows until their share is used up, then all others are one: to find
  * out which parts of texts vary would take a comparison of each text with all. Tried: one bound for all rows; then
  * calls leave nothing to the ranges that begin later. docs/decisions/profile-mode.md has the reasons. */
-#ifndef PILLION_PROFILE_RANGE_H
-#define PILLION_PROFILE_RANGE_H
+#pragma once
 
 #include "runtime/recorder/record/thread/thread.h"
 
@@ -22,5 +21,3 @@ bool profile_instant(uint64_t now, uint64_t first, const uint64_t *args, unsigne
 
 /* The id of the text of a range; 0: there is no room for further texts. */
 __attribute__((cold)) uint32_t profile_text(const char *text, size_t size);
-
-#endif

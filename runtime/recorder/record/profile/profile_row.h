@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of --mode=profile (profile.h), for the files that add to them. */
-#ifndef PILLION_PROFILE_ROW_H
-#define PILLION_PROFILE_ROW_H
+#pragma once
 
 #include <string.h>
 
@@ -60,5 +59,3 @@ static inline __attribute__((always_inline)) void profile_count(uint64_t *row, u
 
 /* Likewise, to a row to which several threads add. */
 __attribute__((noinline, cold)) void profile_count_shared(uint64_t *row, uint64_t value, uint64_t bytes);
-
-#endif

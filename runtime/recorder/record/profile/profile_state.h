@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state of --mode=profile (profile.h): the bound of the trace file, and what descriptors refer to. Nothing here
  * writes slots. Without --mode=profile, process.profile stays NULL and nothing of this runs. */
-#ifndef PILLION_PROFILE_STATE_H
-#define PILLION_PROFILE_STATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -89,5 +88,3 @@ static inline uint64_t profile_closed_word(int fd)
 	return __builtin_expect(process.profile != NULL, 0) ? tf_arg(TF_ARG_FILE, 0, profile_file_now((unsigned)fd))
 							    : 0;
 }
-
-#endif

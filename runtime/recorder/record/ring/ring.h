@@ -7,8 +7,7 @@
  * id has the number of its turn, modulo 16. docs/decisions/ring.md has the reasons.
  *
  * Without --ring, process.ring is NULL and nothing of this runs. Under process.growing, unless stated otherwise. */
-#ifndef PILLION_RING_H
-#define PILLION_RING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -123,5 +122,3 @@ static inline struct intern_entry *definition_add(uint64_t key, uint32_t *ret_id
 	*ret_id = e ? definition_id(t, *ret_id) : 0;
 	return *ret_id ? e : NULL;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* With --ring, blobs that do not belong to a thread's chunk: facts that are written once, and what threads have counted
  * when a turn begins. */
-#ifndef PILLION_RING_BLOB_H
-#define PILLION_RING_BLOB_H
+#pragma once
 
 #include "runtime/recorder/record/ring/ring.h"
 #include "runtime/recorder/record/thread/thread.h"
@@ -24,5 +23,3 @@ __attribute__((cold)) bool ring_keep(struct thread *t, unsigned blob, uint32_t i
 /* A chunk of slots, as file_chunk(). With --ring, begins the next turn before that if it is due, and writes what all
  * threads have counted by then. Under a guard. */
 struct tf_chunk *ring_chunk(const struct tf_chunk *mine, uint32_t size, uint32_t thread, uint32_t sequence);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pages of threads for which the trace file has no room. They are mapped many together: the kernel allows 65,530
  * mappings, of which each thread has two for its stack, so that one more would be a third fewer threads. */
-#ifndef PILLION_APART_H
-#define PILLION_APART_H
+#pragma once
 
 #include <stdint.h>
 
@@ -10,5 +9,3 @@
 void *apart_take(uint32_t size);
 /* It is kept for another thread. */
 void apart_give(void *page, uint32_t size);
-
-#endif

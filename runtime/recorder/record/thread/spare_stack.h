@@ -2,8 +2,7 @@
 /* A few stacks of ours, shared by all threads, for slow paths that would need more than a small stack of the program
  * has. Work on them is short and runs with signals blocked, so no handler of the program ever runs there, none leaves
  * one by longjmp, and a thread uses at most one. */
-#ifndef PILLION_SPARE_STACK_H
-#define PILLION_SPARE_STACK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,6 +25,4 @@ void spare_stack_prefer(const struct thread_guard *g, void (*work)(void *), void
 #if defined(__x86_64__)
 /* Calls work(argument) with the stack pointer `top`, a multiple of 16. */
 void spare_stack_switch(void (*work)(void *), void *argument, char *top) __attribute__((visibility("hidden")));
-#endif
-
 #endif

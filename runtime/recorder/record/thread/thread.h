@@ -6,8 +6,7 @@
  * calls are only forwarded.
  *
  * The TLS model is initial-exec: reaching it takes no allocation and no call, also in a signal handler. */
-#ifndef PILLION_THREAD_H
-#define PILLION_THREAD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -127,5 +126,3 @@ void thread_init(void);
 void thread_refresh_name(struct thread *t);
 /* The program has set it: a system call of ours would be seen by what counts its own. */
 void thread_set_name(struct thread *t, const char *name);
-
-#endif
