@@ -211,6 +211,7 @@ static int run_prepare(struct run *run)
 
 	if (rc)
 		return rc;
+	run->parent = getppid();
 	job_find(&run->job);
 	step_find(run);
 	identity_find(run);

@@ -62,6 +62,7 @@ struct run {
 	struct sigaction child_action;
 	struct rlimit file_size;
 
+	pid_t parent; /* of the launcher, when it began */
 	pid_t child;
 	bool is_told; /* to end: by SIGTERM, SIGINT or another signal of that kind */
 	int status; /* wait status of COMMAND */

@@ -287,8 +287,13 @@ void verdict_end(struct run *run)
 {
 	bool has_failed = WIFSIGNALED(run->status) || WEXITSTATUS(run->status);
 
-	if (verdict.is_due || has_failed)
+	/* COMMAND has failed because mpirun is gone: what was seen before is the cause. */
+	if (getppid() != run->parent && (verdict.bytes || verdict_is_claimed(run))) {
+		forwarder_pass(run);
+		end_say(run);
+	} else if (verdict.is_due || has_failed) {
 		verdict_make(run);
+	}
 	report_kill();
 	claim_leave(run);
 }
