@@ -12,7 +12,7 @@
 enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t), POLLING_FRAMES = 8 };
 
 /* Python that no person wrote: of torch.compile (in /tmp/torchinductor_USER/) and torch.fx, attrs, NumPy. */
-static bool is_generated(const char *path)
+static bool is_of_generator(const char *path)
 {
 	static const char *const names[] = {"<eval_with_key>", "<attrs generated", "<__array_function__"};
 
@@ -40,7 +40,7 @@ bool attribution_is_library(const char *path)
 	static const char *const marks[] = {"/lib/python", "/lib64/python"};
 
 	if (!strncmp(path, "<frozen", strlen("<frozen")) || !strncmp(path, "node:", strlen("node:")) ||
-	    is_generated(path) || strstr(path, "/site-packages/") || strstr(path, "/dist-packages/") ||
+	    is_of_generator(path) || strstr(path, "/site-packages/") || strstr(path, "/dist-packages/") ||
 	    strstr(path, "/node_modules/") || is_of_rust(path))
 		return true;
 	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
@@ -50,6 +50,12 @@ bool attribution_is_library(const char *path)
 			return true;
 	}
 	return false;
+}
+
+bool attribution_is_generated(const char *file)
+{
+	return *file == '<' && strncmp(file, "<stdin", strlen("<stdin")) != 0 &&
+	       strncmp(file, "<ipython", strlen("<ipython")) != 0;
 }
 
 bool attribution_is_import(const char *file, const char *function)
@@ -197,7 +203,20 @@ static enum python_rank rank_of_file(const char *file)
 {
 	if (!is_users_file(file))
 		return PYTHON_UNWANTED;
-	return strcmp(file, "<string>") ? PYTHON_WANTED : PYTHON_FALLBACK;
+	return attribution_is_generated(file) ? PYTHON_FALLBACK : PYTHON_WANTED;
+}
+
+static enum python_rank rank_without_generated(const char *file)
+{
+	return is_users_file(file) && !attribution_is_generated(file) ? PYTHON_WANTED : PYTHON_UNWANTED;
+}
+
+/* Its `python -c` is a text of multiprocessing, which starts its workers by it. */
+static bool is_of_multiprocessing(const struct image *image)
+{
+	const char *option = image->command ? strstr(image->command, " -c ") : NULL;
+
+	return option && strstr(option, " multiprocessing.");
 }
 
 static bool is_users_python(struct attribution *c, struct symbol_frame *f)
@@ -349,7 +368,8 @@ bool attribution_stack(struct attribution *c, const struct image *image, uint32_
 		c->frames = mem_alloc(STACK_FRAMES * sizeof(*c->frames));
 	if (c->is_innermost)
 		return find_innermost(c, image, stack, ret, ret_is_users);
-	if (!symbols_python(c->symbols, image, stack, rank_of_file, ret, &rank))
+	if (!symbols_python(c->symbols, image, stack,
+			    is_of_multiprocessing(image) ? rank_without_generated : rank_of_file, ret, &rank))
 		return find_native(c, image, stack, ret, ret_is_users);
 	*ret_is_users = rank > PYTHON_UNWANTED;
 	return true;

@@ -135,13 +135,6 @@ static uint32_t text_of(struct own_stacks *o, const struct buffer *text)
 
 /* ---- stacks ---- */
 
-/* "<string>", "<class 'C'> compilation 3", but not what a person has typed. */
-static bool is_generated(const char *file)
-{
-	return *file == '<' && strncmp(file, "<stdin", strlen("<stdin")) != 0 &&
-	       strncmp(file, "<ipython", strlen("<ipython")) != 0;
-}
-
 /* What was given to exec() is the program's own only if nothing else is, as the text of `python -c`. */
 static uint32_t add_pythons(struct own_stacks *o, size_t count, struct own_stack *ret, bool with_generated)
 {
@@ -153,7 +146,7 @@ static uint32_t add_pythons(struct own_stacks *o, size_t count, struct own_stack
 
 		symbols_name(o->attribution.symbols, &o->read[i]);
 		file = o->read[i].line->file;
-		if (file && !attribution_is_library(file) && (with_generated || !is_generated(file))) {
+		if (file && !attribution_is_library(file) && (with_generated || !attribution_is_generated(file))) {
 			if (!ret->count && callee) {
 				callee_words(callee, &text);
 				ret->callee = text_of(o, &text);

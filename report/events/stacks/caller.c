@@ -80,7 +80,7 @@ static void add_caller(struct attribution *c, const struct stack_time *t, const 
 		is_inside |= is_same_function(f.line, own);
 		if (is_done && !f.line->file)
 			buffer_text(ret, f.line->function);
-		else if (is_done && !is_top_of(f.line, own))
+		else if (is_done && !is_top_of(f.line, own) && !attribution_is_generated(f.line->file))
 			code_line_place(f.line, ret);
 	}
 }
