@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/answers/costs.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -152,6 +153,11 @@ const struct actor *costs_actor(struct costs *k, const struct code_line *line, c
 	return NULL;
 }
 
+size_t costs_started(struct costs *k, const struct code_line *line)
+{
+	return k->causes ? causes_started_at(k->causes, line) : 0;
+}
+
 uint64_t costs_on_path(const struct costs *k, uint32_t what)
 {
 	return what == NODE_NONE ? 0 : (uint64_t)k->path.by_what[what];
@@ -250,7 +256,7 @@ static const struct code_line *unequal_line(const struct costs *k, const uint8_t
 /* The threads of a role, by actor. */
 struct role_team {
 	uint8_t *marks;
-	double *work; /* CPU time of what it did itself: what it waited for is not in it, nor the wait for a CPU */
+	double *work; /* what it did itself, sleeps and files, too: without waits for others, and for a CPU */
 	size_t count;
 	uint64_t last_start_ns, first_end_ns;
 };
@@ -265,8 +271,8 @@ static void team_add(struct role_team *t, const struct costs *k, const struct th
 		return;
 	t->marks[actor] = 1;
 	t->work[actor] = k->work[actor];
-	if (thread->cpu_is_known && (double)thread->cpu_ns < t->work[actor])
-		t->work[actor] = (double)thread->cpu_ns;
+	if (thread->delay_is_known)
+		t->work[actor] -= fmin((double)thread->delay_ns, t->work[actor]);
 	t->last_start_ns = start_ns > t->last_start_ns ? start_ns : t->last_start_ns;
 	t->first_end_ns = end_ns < t->first_end_ns ? end_ns : t->first_end_ns;
 	t->count++;
@@ -297,11 +303,25 @@ static bool lives_at_once(const struct role_team *t)
 	return t->count > 1 && t->last_start_ns < t->first_end_ns;
 }
 
+/* Or if the one with most had no more than the others have on average: then there is less work in all. */
+static uint64_t high_of_balance(struct costs *k, const struct role_team *team, uint32_t longest, double others_mean)
+{
+	struct saving saves;
+	struct edit edit;
+
+	edit_init(&edit, k->causes);
+	edit_scale_actor(&edit, k->causes, longest, 1 + (others_mean - team->work[longest]) / k->work[longest]);
+	saving_find(k->causes, &edit, &saves);
+	edit_done(&edit);
+	return saves.high_ns;
+}
+
 static void balance_find(struct costs *k, const struct role_team *team, uint64_t least_ns, struct balance *ret)
 {
 	uint32_t longest = 0;
 	double sum = 0, mean;
 	struct edit edit;
+	uint64_t high_ns;
 
 	for (uint32_t i = 0; i < k->causes->actor_count; i++) {
 		sum += team->work[i];
@@ -312,12 +332,14 @@ static void balance_find(struct costs *k, const struct role_team *team, uint64_t
 	if (team->work[longest] - mean < (double)least_ns)
 		return;
 	edit_init(&edit, k->causes);
-	/* What is done more or less is CPU time; the time for which the thread waited for a CPU stays. */
+	/* The time for which the thread waited for a CPU stays. */
 	for (uint32_t i = 0; i < k->causes->actor_count; i++)
 		if (team->work[i] > 0)
 			edit_scale_actor(&edit, k->causes, i, 1 + (mean - team->work[i]) / k->work[i]);
 	saving_find(k->causes, &edit, &ret->saves);
 	edit_done(&edit);
+	high_ns = high_of_balance(k, team, longest, (sum - team->work[longest]) / (double)(team->count - 1));
+	ret->saves.high_ns = high_ns > ret->saves.high_ns ? high_ns : ret->saves.high_ns;
 	ret->most_ns = (uint64_t)team->work[longest];
 	ret->mean_ns = (uint64_t)mean;
 	ret->actor = &k->causes->actors[longest];

@@ -27,6 +27,9 @@ const struct prices *costs_prices(struct costs *k);
  * change of it saves, at most that. */
 uint64_t costs_below(struct costs *k, struct own_stacks *own, uint32_t function, struct saving *ret_saves);
 
+/* How many processes the line has started and awaited, which are a part of it. */
+size_t costs_started(struct costs *k, const struct code_line *line);
+
 /* The time of an editable on the critical path. */
 uint64_t costs_on_path(const struct costs *k, uint32_t what);
 

@@ -57,7 +57,8 @@ static void propose_cpu(struct choice *k, const struct role *r)
 	role_words(r, &cause.text);
 	buffer_print(&cause.text, " %s %.0f %% of the time, ", r->threads > 1 ? "compute" : "computes",
 		     share_of(cpu_ns, r->lifetime_ns));
-	rule_time(&cause.text, role_wall_ns(r, cpu_ns));
+	cause.whole_ns = role_wall_ns(r, cpu_ns);
+	rule_time(&cause.text, cause.whole_ns);
 	if (r->threads > 1) {
 		buffer_text(&cause.text, " side by side (");
 		rule_time(&cause.text, cpu_ns);
@@ -141,33 +142,47 @@ static void call_words(const struct choice *k, const struct role *r, const struc
 	buffer_done(&place);
 }
 
+/* Shorter processes that a line starts again and again need rather not be started. */
+enum { STARTED_NS = 250000000 };
+
 static void propose_call(struct choice *k, const struct role *r, const struct role_call *call)
 {
 	const struct role *programs = call->kind == BLOCKED_CHILD ? programs_of(k, r) : NULL;
 	bool is_of_children = programs && programs->processes > 1, is_sync = call->kind == BLOCKED_GPU;
-	struct fix_first_cause cause = {.rule = is_of_children ? "one_after_another"
-						: is_sync      ? "early_sync"
-							       : "blocked",
-					.how = is_of_children ? "if they ran side by side"
-					       : is_sync      ? "if it waited only at the end"
-							      : NULL};
-	if (role_wall_ns(r, call->ns) < k->least_ns || is_of_library(call) || waits_for_input(k->context, r, call) ||
+	const struct code_line *line = call->has_frame ? role_call_line(k->context, call)
+							: costs_line_of_calls(k->costs, call->function);
+	size_t started = costs_started(k->costs, line);
+	bool is_again = started >= PRICE_STARTED && call->ns / started < STARTED_NS;
+	struct fix_first_cause cause = {.rule = is_again	 ? "short_processes"
+						: is_of_children ? "one_after_another"
+						: is_sync	 ? "early_sync"
+								 : "blocked",
+					.how = is_again		? "if it started none"
+					       : is_of_children ? "if they ran side by side"
+					       : is_sync	? "if it waited only at the end"
+								: NULL,
+					.line = line};
+	bool is_no_wait = !is_again && (is_of_children || is_sync);
+
+	/* What a line waits for that has started it once is to be changed where it works. */
+	if (started && !is_again && !is_of_children)
+		return;
+	if (role_wall_ns(r, call->ns) < k->least_ns || is_of_library(call) ||
+	    (!started && waits_for_input(k->context, r, call)) ||
 	    (k->told.count && blocked_waits_for_others(call->kind)))
 		return;
-	if (may_be_needed(k, r, call)) {
+	if (!is_again && may_be_needed(k, r, call)) {
 		cause.rule = "bound_by";
 		cause.is_bound = cause.is_last = true;
 	}
-	cause.line = call->has_frame ? role_call_line(k->context, call)
-				     : costs_line_of_calls(k->costs, call->function);
-	price_add_line(is_of_children || is_sync ? "no-sync" : "line", cause.line,
-		       is_of_children || is_sync ? "" : "=0", &cause.edit);
+	price_add_line(is_no_wait ? "no-sync" : "line", cause.line, is_no_wait ? "" : "=0", &cause.edit);
 	if (!cause.edit.size) {
 		buffer_text(&cause.edit, "call~");
 		price_add_name(call->function, &cause.edit);
 		buffer_text(&cause.edit, "=0");
 	}
 	costs_of_edit(k->costs, buffer_string(&cause.edit), &cause.saves);
+	cause.whole_ns = role_wall_ns(r, call->ns);
 	cause.actor = costs_actor(k->costs, cause.line, call->function);
 	call_words(k, r, call, programs, cause.line, &cause.text);
 	find_line(k, r, &cause);
@@ -198,6 +213,7 @@ static void propose_balance(struct choice *k, const struct role *r)
 		return;
 	costs_of_balance(k->costs, k->partition, k->roles, r, k->least_ns, &b);
 	cause.saves = b.saves;
+	cause.whole_ns = b.most_ns;
 	cause.actor = b.actor;
 	role_words(r, &cause.text);
 	buffer_text(&cause.text, " have unequal work: one has ");
@@ -220,6 +236,7 @@ static void propose_kernel(struct choice *k, const struct price *price)
 					.saves = price->saves};
 	struct editables *all = &costs_causes(k->costs)->editables;
 
+	cause.whole_ns = costs_on_path(k->costs, price->what);
 	buffer_text(&cause.edit, price->edit);
 	buffer_text(&cause.text, "the GPU executes ");
 	text_fit(&cause.text, all->items[price->what].name, 60);
@@ -292,7 +309,8 @@ void fix_first_saving(struct costs *costs, struct finding *f, uint64_t least_ns)
 
 static void propose_finding(struct choice *k, const struct finding *f)
 {
-	struct fix_first_cause cause = {.rule = f->rule->name, .finding = f, .saves = f->saves};
+	struct fix_first_cause cause = {.rule = f->rule->name, .finding = f, .saves = f->saves,
+					.whole_ns = f->cost_ns};
 
 	if (f->verdict != VERDICT_FOUND || f->rule->flags & (RULE_NSYS | RULE_ENDED | RULE_OUTSIDE))
 		return;

@@ -29,10 +29,11 @@ struct fix_first_cause {
 	struct buffer edit; /* as `whatif` takes it, for the saving; empty: none */
 	size_t frames_at;   /* in the text: from here on it names frames, and then has the rest */
 	struct buffer rest;
-	size_t awaited_at;  /* likewise where what is awaited computes, and the rest is left out; 0: it does not */
+	size_t awaited_at;  /* likewise where what is awaited computes; 0: it does not */
 	const struct finding *finding; /* of the rule that found it; NULL: no rule did. Borrowed */
 	const char *how;	   /* what saves so much, where it is not to remove the line's time; NULL: that */
 	struct saving saves;	   /* of the run's wall time */
+	uint64_t whole_ns;	   /* the time that the text states; the saving is a part of it. 0: it states none */
 	uint64_t worth_ns;	   /* by which causes are sorted */
 	const struct actor *actor; /* whose time it is; NULL: not known. Borrowed from the costs */
 	bool is_of_callers;	   /* the saving is that of the outermost frame, around the line's calls */

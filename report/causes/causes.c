@@ -463,5 +463,6 @@ void causes_free(struct causality *s)
 	editables_done(&s->editables);
 	free(s->actors);
 	free(s->first_of_image);
+	free(s->awaited_by);
 	free(s);
 }

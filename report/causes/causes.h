@@ -23,6 +23,9 @@ struct causality {
 	struct actor *actors; /* as in the graph; those of an image in succession, the main thread first */
 	size_t actor_count, actor_capacity;
 	uint32_t *first_of_image; /* by image: its main thread; NODE_NONE: none */
+	/* By process: the call by which its starter waited for it, at the line that started it; NODE_NONE: none. What
+	 * is started and awaited by one line is a part of it. */
+	uint32_t *awaited_by;
 	uint64_t run_ns;	  /* the end of the run, since the start of the capture */
 	double delay_ns; /* how long threads waited for a CPU on the critical path; below 0: not asked for yet */
 };
@@ -33,6 +36,9 @@ void causes_free(struct causality *s);
 
 /* The actor of a thread; NODE_NONE: there is none. */
 uint32_t causes_actor(const struct causality *s, const struct image *image, const struct trace_thread *thread);
+
+/* How many processes the line has started and awaited. */
+size_t causes_started_at(struct causality *s, const struct code_line *line);
 
 /* Appends "worker [1234]", with its tid, or "device 0 stream 7". */
 void actor_words(const struct actor *a, struct buffer *ret);

@@ -12,6 +12,7 @@ struct moment {
 	uint64_t value;	 /* by kind: a PID, a channel, bytes */
 	uint64_t lock;	 /* the address of what a thread waits for, or ends the waits for; 0: not recorded */
 	uint32_t actor;
+	uint32_t what;	/* of a start of a process, and of what may wait for one: the editable; else NODE_NONE */
 	uint32_t waker; /* of a wait for another thread: the tid of the one that ended it; 0: not recorded */
 	uint64_t woken_ns; /* when it did */
 	int32_t result; /* of a transfer: bytes; 0: the end of the data */

@@ -56,6 +56,22 @@ static void wish_line(struct wish *w, uint32_t what)
 		wish_scale(w, what);
 }
 
+/* What a line starts and waits for is a part of it. */
+static void scale_started(struct wish *w)
+{
+	struct causality *s = w->causes;
+	const struct model *m = s->context->model;
+
+	for (uint32_t i = 0; i < s->actor_count; i++) {
+		bool is_part = false;
+
+		for (size_t p = s->actors[i].image->process; p != SIZE_MAX && !is_part; p = m->processes[p].parent)
+			is_part = s->awaited_by[p] != NODE_NONE && is_line(w, s->awaited_by[p]);
+		if (is_part)
+			edit_scale_actor(w->edit, s, i, w->factor);
+	}
+}
+
 static void wish_call(struct wish *w, uint32_t what)
 {
 	const struct editable *e = &w->causes->editables.items[what];
@@ -283,6 +299,8 @@ static int wish_apply(struct wish *w, size_t kind, const char *text, struct err 
 		wishes[kind].apply(w, i);
 	if (!w->matches)
 		return err_set(err, -ENODATA, "%s: nothing that was recorded matches", text);
+	if (wishes[kind].apply == wish_line)
+		scale_started(w);
 	return 0;
 }
 

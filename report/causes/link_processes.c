@@ -63,6 +63,50 @@ static uint32_t main_at(const struct linker *l, size_t process, uint64_t ns)
 	return found;
 }
 
+/* How many processes that started before are looked at. */
+enum { BESIDE = 64 };
+
+static bool is_one_line(const struct causality *s, uint32_t a, uint32_t b)
+{
+	const struct editable *left = &s->editables.items[a], *right = &s->editables.items[b];
+
+	return left->has_frame && right->has_frame && left->frame.place == right->frame.place;
+}
+
+/* No other process that was started by the same one runs beside it. */
+static bool is_alone(const struct linker *l, size_t process)
+{
+	const struct model *m = l->causes->context->model;
+	const struct process *p = &m->processes[process];
+
+	for (size_t i = process + 1; i < m->process_count && m->processes[i].start_ns < p->end_ns; i++)
+		if (m->processes[i].parent == p->parent)
+			return false;
+	for (size_t i = process; i-- > 0 && process - i < BESIDE;)
+		if (m->processes[i].parent == p->parent && m->processes[i].end_ns > p->start_ns)
+			return false;
+	return true;
+}
+
+/* The call in which the actor waited for most of that time; NODE_NONE: none. */
+static uint32_t awaiting_call(const struct linker *l, uint32_t actor, uint64_t start_ns, uint64_t end_ns)
+{
+	const struct moment *all = l->of[MOMENT_LONG].items;
+	size_t count = l->of[MOMENT_LONG].count;
+	uint64_t least_ns = end_ns - start_ns - (end_ns - start_ns) / 2;
+
+	for (size_t i = first_place(k, 0, count,
+				    all[k].actor < actor || (all[k].actor == actor && all[k].end_ns <= start_ns));
+	     i < count && all[i].actor == actor && all[i].start_ns < end_ns; i++) {
+		uint64_t from = all[i].start_ns > start_ns ? all[i].start_ns : start_ns,
+			 until = all[i].end_ns < end_ns ? all[i].end_ns : end_ns;
+
+		if (until - from >= least_ns && until > from)
+			return all[i].what;
+	}
+	return NODE_NONE;
+}
+
 /* Of the calls that started a process: the one of this pid; else of a call that does not tell (vfork has no record) the
  * thread that waits for it, else the main thread. */
 static void link_start(struct linker *l, size_t process, uint32_t actor)
@@ -72,7 +116,7 @@ static void link_start(struct linker *l, size_t process, uint32_t actor)
 	const struct process *p = &m->processes[process];
 	size_t parent = linker_parent(l, process);
 	uint64_t start = s->actors[actor].start_ns, from_ns = start - 1;
-	uint32_t from = main_at(l, parent, start);
+	uint32_t from = main_at(l, parent, start), started_by = NODE_NONE, awaiting;
 	bool is_found = false;
 
 	for (size_t i = 0; i < l->of[MOMENT_SPAWN].count && !is_found; i++) {
@@ -83,6 +127,7 @@ static void link_start(struct linker *l, size_t process, uint32_t actor)
 		if (is_found) {
 			from = c->actor;
 			from_ns = c->start_ns;
+			started_by = c->what;
 		}
 	}
 	for (size_t i = 0; i < l->of[MOMENT_CHILD].count && !is_found; i++) {
@@ -93,6 +138,10 @@ static void link_start(struct linker *l, size_t process, uint32_t actor)
 		if (is_found)
 			from = c->actor;
 	}
+	awaiting = is_alone(l, process) ? awaiting_call(l, from, start, s->actors[l->last_of[process]].end_ns)
+					: NODE_NONE;
+	if (awaiting != NODE_NONE && (started_by == NODE_NONE || is_one_line(s, started_by, awaiting)))
+		l->causes->awaited_by[process] = awaiting;
 	if (start)
 		graph_edge(&l->causes->graph, from, from_ns, actor, start);
 }
@@ -115,9 +164,12 @@ void link_processes(struct linker *l)
 	const struct model *m = s->context->model;
 
 	find_processes(l);
+	s->awaited_by = mem_alloc((m->process_count + 1) * sizeof(*s->awaited_by));
 	for (size_t i = 0; i < m->process_count; i++) {
 		const struct process *p = &m->processes[i];
 		uint32_t before = NODE_NONE;
+
+		s->awaited_by[i] = NODE_NONE;
 
 		for (size_t k = p->first_image; k < p->first_image + p->image_count; k++) {
 			uint32_t actor = s->first_of_image[k];
@@ -134,6 +186,15 @@ void link_processes(struct linker *l)
 	}
 	for (size_t i = 0; i < l->of[MOMENT_CHILD].count; i++)
 		link_child(l, &l->of[MOMENT_CHILD].items[i]);
+}
+
+size_t causes_started_at(struct causality *s, const struct code_line *line)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < s->context->model->process_count && line; i++)
+		count += s->awaited_by[i] != NODE_NONE && editable_line(&s->editables, s->awaited_by[i]) == line;
+	return count;
 }
 
 /* ---- threads ---- */

@@ -68,7 +68,7 @@ struct reading_calls {
 	const uint8_t *kinds;
 	uint32_t actor;
 	uint64_t wait_ticks; /* CAUSES_WAIT_NS */
-	bool is_python; /* the image */
+	bool is_python, has_children; /* the image; its process */
 	struct known_channel {
 		const struct descriptor *descriptor;
 		uint64_t channel;
@@ -141,6 +141,15 @@ static bool takes_interpreter(const struct function *f)
 	return f->kind.does & FUNCTION_CONDITION && f->kind.does & FUNCTION_TIMED;
 }
 
+/* Of a process that has started others. */
+static uint32_t call_of(struct reading_calls *r, enum moment_kind kind, const struct event *e)
+{
+	if (!r->has_children || (kind != MOMENT_SPAWN && kind != MOMENT_CHILD && kind != MOMENT_READ &&
+				 kind != MOMENT_POLL))
+		return NODE_NONE;
+	return editable_call(&r->linker->causes->editables, r->image, e->id, event_stack(e));
+}
+
 static void moment_add(struct reading_calls *r, const struct event *e)
 {
 	enum moment_kind kind = r->kinds[e->id];
@@ -162,6 +171,8 @@ static void moment_add(struct reading_calls *r, const struct event *e)
 		take_waker(r, e, &m);
 	if (kind == MOMENT_WAIT && r->is_python && m.end_ns - m.start_ns < SWITCHED_NS)
 		m.is_interpreter = takes_interpreter(trace_function(r->image->trace, e->id));
+	if (kind == MOMENT_SPAWN || m.end_ns - m.start_ns >= CAUSES_WAIT_NS)
+		m.what = call_of(r, kind, e);
 	if (m.end_ns - m.start_ns >= CAUSES_WAIT_NS)
 		put(&r->linker->of[MOMENT_LONG], &m);
 	if (kind && (kind < MOMENT_POLL || m.end_ns - m.start_ns >= CAUSES_WAIT_NS))
@@ -192,6 +203,7 @@ void moments_read(struct linker *l)
 			r.kinds = functions_classes(a->image->trace->functions, moment_classify);
 			memset(r.known, 0, sizeof(r.known));
 			r.is_python = attribution_is_python_program(a->image);
+			r.has_children = s->context->model->processes[a->image->process].children;
 		}
 		if (!a->thread || !(a->thread->groups & GROUPS))
 			continue;

@@ -138,9 +138,12 @@ static void add_editable(struct ranking *r, uint32_t what, double ns)
 {
 	const struct editable *e = &r->causes->editables.items[what];
 	bool is_kernel = e->kind == EDITABLE_KERNEL;
+	const struct code_line *line = editable_line(&r->causes->editables, what);
+	size_t started = causes_started_at(r->causes, line);
 	SCOPED(buffer) text = {0};
 
-	price_add_line("line", editable_line(&r->causes->editables, what), "=0", &text);
+	if (!started || started >= PRICE_STARTED)
+		price_add_line("line", line, "=0", &text);
 	if (text.size)
 		add_choice(r, text.data, false, what, ns);
 	if (*e->name && (is_kernel || e->kind == EDITABLE_CALL)) {
@@ -149,6 +152,20 @@ static void add_editable(struct ranking *r, uint32_t what, double ns)
 		price_add_name(e->name, &text);
 		buffer_text(&text, is_kernel ? "=0.5x" : "=0");
 		add_choice(r, text.data, is_kernel, what, ns);
+	}
+}
+
+/* Lines that start processes, which are on the path in their place. */
+static void add_starts(struct ranking *r)
+{
+	uint32_t before = NODE_NONE;
+
+	for (size_t i = 0; i < r->causes->context->model->process_count; i++) {
+		uint32_t what = r->causes->awaited_by[i];
+
+		if (what != NODE_NONE && what != before)
+			add_editable(r, what, 0);
+		before = what;
 	}
 }
 
@@ -177,6 +194,7 @@ void prices_rank(struct causality *s, const struct path *path, struct prices *re
 	for (uint32_t i = 0; i < s->editables.count; i++)
 		if (path->by_what[i] * RANKED_PART >= (double)s->run_ns)
 			add_editable(&r, i, path->by_what[i]);
+	add_starts(&r);
 	add_ranks(&r);
 	*ret = (struct prices){r.items, 0};
 	for (size_t i = 0; i < r.count; i++)

@@ -14,6 +14,9 @@ void price_add_line(const char *word, const struct code_line *line, const char *
 /* Appends a name as an edit's regular expression that matches it alone. */
 void price_add_name(const char *name, struct buffer *ret);
 
+/* Of a line that has started fewer processes, what these do is to be changed, and not that they are started. */
+enum { PRICE_STARTED = 4 };
+
 struct price {
 	char *edit;
 	uint32_t what; /* the editable with most time on the path; NODE_NONE: of a rank */

@@ -68,6 +68,13 @@ static bool is_free(const struct graph *g, const double *ends, uint32_t node, ui
 	return false;
 }
 
+/* From the end of its source to its own; what a process takes to start is of that process. */
+static double latency(const struct graph *g, const struct edit *edit, const struct run_node *n)
+{
+	return (double)(n->end_ns - g->nodes[n->source].end_ns) *
+	       (n->kind == NODE_START && edit->actor_factors ? edit->actor_factors[n->actor] : 1);
+}
+
 /* A wait, a start or a meeting: what came after the later of the two that it depends on stays. */
 static double end_of_wait(const struct graph *g, const struct edit *edit, const double *ends, uint32_t node,
 			  uint32_t previous)
@@ -79,7 +86,7 @@ static double end_of_wait(const struct graph *g, const struct edit *edit, const 
 	if (replay_is_bound(g, node) && ((n->is_lock && edit->no_interpreter) || is_free(g, ends, node, previous)))
 		return before;
 	if (replay_is_bound(g, node))
-		return larger(before, ends[n->source] + (double)(n->end_ns - g->nodes[n->source].end_ns));
+		return larger(before, ends[n->source] + latency(g, edit, n));
 	return larger(before + (double)(n->end_ns - start) * (n->kind == NODE_WAIT ? factor_of(edit, n, n->what) : 1),
 		      ends[n->source]);
 }
@@ -232,6 +239,40 @@ double replay_run(const struct graph *g, const struct edit *edit, double *ret_en
 		free(ends);
 	free(beside);
 	return run;
+}
+
+/* A wait that does not wait is removed, whatever it waits for; another one that follows its source is not. */
+static double removed(const struct graph *g, const struct edit *edit, uint32_t node)
+{
+	const struct run_node *n = &g->nodes[node];
+	double ns = (double)(n->end_ns - replay_start(g, node));
+
+	switch (n->kind) {
+	case NODE_WORK:
+		return lost(g, edit, node);
+	case NODE_OPERATION:
+		return edit->overlaps && edit->overlaps[n->what] ? (double)g->parts[n->parts].ns : lost(g, edit, node);
+	case NODE_START:
+		return n->source == NODE_NONE
+			       ? 0
+			       : (double)(n->end_ns - g->nodes[n->source].end_ns) - latency(g, edit, n);
+	case NODE_WAIT:
+	case NODE_UNSEEN:
+		if ((edit->no_waits && edit->no_waits[n->what]) || (n->is_lock && edit->no_interpreter))
+			return ns;
+		return replay_is_bound(g, node) ? 0 : ns * (1 - factor_of(edit, n, n->what));
+	default:
+		return 0;
+	}
+}
+
+double replay_removed(const struct graph *g, const struct edit *edit)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < g->node_count; i++)
+		sum += larger(removed(g, edit, i), 0);
+	return sum;
 }
 
 uint32_t replay_last(const struct graph *g)

@@ -37,6 +37,9 @@ struct edit {
 /* When the run would have ended, in ns. `ret_ends` (may be NULL): when each node would have. */
 double replay_run(const struct graph *g, const struct edit *edit, double *ret_ends);
 
+/* What the edit removes from the nodes, all actors together: the run is not shorter by more. */
+double replay_removed(const struct graph *g, const struct edit *edit);
+
 /* The node whose end was that of the run. */
 uint32_t replay_last(const struct graph *g);
 

@@ -160,6 +160,14 @@ static double delay_on_path(struct causality *s)
 	return s->delay_ns;
 }
 
+/* By how much two runs differ. */
+static double noise_of(struct causality *s, const struct saving *saving)
+{
+	if (!saving->cost_ns)
+		return 0;
+	return (saving->saved_ns ? delay_on_path(s) : 0) + (double)saving->saved_ns * SAVING_PERCENT / 100 + SAVING_NS;
+}
+
 void saving_find(struct causality *s, struct edit *e, struct saving *ret)
 {
 	double error = sampling_error(s, e), before = (double)s->run_ns, noise, after;
@@ -168,8 +176,9 @@ void saving_find(struct causality *s, struct edit *e, struct saving *ret)
 	editable_factors(&s->editables, CONSEQUENCES_FOLLOW, e->factors);
 	after = replay_run(&s->graph, e, NULL);
 	*ret = (struct saving){.before_ns = s->run_ns, .after_ns = positive(after),
+			       .cost_ns = positive(replay_removed(&s->graph, e)),
 			       .saved_ns = positive(before - after)};
-	noise = after != before ? delay_on_path(s) : 0;
+	noise = noise_of(s, ret);
 	vary(s, e, error < 1 ? -error : -1, CONSEQUENCES_STAY, &low);
 	ret->low_ns = positive(before - replay_run(&s->graph, &low, NULL) - noise);
 	vary(s, e, error, CONSEQUENCES_FOLLOW, &high);

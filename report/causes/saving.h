@@ -7,11 +7,16 @@
 
 struct saving {
 	uint64_t before_ns, after_ns;
+	uint64_t cost_ns; /* what the edit removes, in all threads together; the saving is no more than that */
 	/* low and high: by the errors of the shares that follow from samples, by how long threads on the critical path
-	 * waited for a CPU, which differs from run to run, by consequences: low if they stay, and by the waits whose
-	 * end has no known cause: low if they stay, high if what ended them came earlier, too */
+	 * waited for a CPU, which differs from run to run, as all of their time does (SAVING_PERCENT of what is saved,
+	 * and SAVING_NS), by consequences: low if they stay, and by the waits whose end has no known cause: low if they
+	 * stay, high if what ended them came earlier, too */
 	uint64_t saved_ns, low_ns, high_ns;
 };
+
+/* docs/decisions/replay.md */
+enum { SAVING_PERCENT = 5, SAVING_NS = 5000000 };
 
 /* An edit without any change. The caller frees it with edit_done. */
 void edit_init(struct edit *e, const struct causality *s);

@@ -35,8 +35,12 @@ near() { # PREDICTED REAL: to a quarter and 120 ms
 
 # What is predicted is what the repair saves.
 holds() { # FORM EDIT TEXT
-	local real predicted low high difference
 	record "$1"
+	foretold "$1" "$2" "$3"
+}
+
+foretold() { # NAME EDIT TEXT: of NAME_slow and NAME_fixed
+	local real predicted low high difference
 	real=$(($(run_ms "$1_slow") - $(run_ms "$1_fixed")))
 	read -r difference predicted low high < <(saved "$1_slow" "$2")
 	diag "$1: predicted $predicted ms [$low, $high], real $real ms"
@@ -63,6 +67,33 @@ like "$(report stats --summary loader.pillion | tr -s '\n ' ' ')" "FIX FIRST $to
 	'workers in Python: their line is named'
 like "$(report analyze loader.pillion)" "^ *FIX FIRST +$told" \
 	'analyze says what the summary names first'
+
+# What a line starts and waits for is a part of it, through a shell, too, and where it waits for the output.
+cat >steps.py <<'END'
+import subprocess, sys, time
+for i in range(10):
+    if sys.argv[1] == 'slow':
+        subprocess.run(['sh', '-c', 'sleep 0.06; true'], capture_output=True)
+    time.sleep(0.02)
+END
+for form in slow fixed; do
+	pillion -f -o "steps_$form" --stats=false python3 steps.py $form >/dev/null 2>&1
+done
+foretold steps line~steps.py:4=0 'a program that is started in each step'
+like "$(report stats --summary steps_slow.pillion | tr -s '\n ' ' ')" 'FIX FIRST [^;]*steps\.py:4 [^;]*; saves ' \
+	'the line that starts it is named'
+
+# multiprocessing gives its workers their first line by `python -c`.
+cat >spawned.py <<'END'
+import multiprocessing, time
+def work(i):
+    time.sleep(0.2)
+if __name__ == '__main__':
+    with multiprocessing.get_context('spawn').Pool(2) as pool:
+        pool.map(work, range(4), 1)
+END
+pillion -f -o spawned --stats=false python3 spawned.py >/dev/null 2>&1
+unlike "$(report stats --summary spawned.pillion)" '<string>:1 ' 'the line by which a worker is started is not named'
 
 if [ -x "$targets/cuda_causes" ]; then
 	target=cuda_causes

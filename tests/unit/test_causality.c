@@ -219,7 +219,7 @@ static uint64_t write_files(uint32_t bytes, enum tf_opened how, const char *edit
 	saving_find(s, &parsed, &saving);
 	edit_done(&parsed);
 	causes_free(s);
-	*ret_low = saving.low_ns / MS;
+	*ret_low = (saving.low_ns + saving.saved_ns * SAVING_PERCENT / 100 + SAVING_NS + MS / 2) / MS;
 	return saving.saved_ns / MS;
 }
 

@@ -404,19 +404,21 @@ Test(causes, input_takes_no_time_where_it_is_awaited)
 	cr_expect_float_eq(run(), 600, 0.01);
 }
 
-/* Four calls of A that take 400 in all, and 200 of other work. */
+#define MS 1000000ull
+
+/* Four calls of A that take 400 ms in all, and 200 of other work. */
 static struct saving saving_of_calls(double delay_ns)
 {
 	struct editable items[WHATS] = {[A] = {.kind = EDITABLE_CALL, .calls = 4}};
-	struct causality s = {.editables = {.items = items, .count = WHATS, .pool_first = WHATS}, .run_ns = 600,
+	struct causality s = {.editables = {.items = items, .count = WHATS, .pool_first = WHATS}, .run_ns = 600 * MS,
 			      .delay_ns = delay_ns};
 	struct saving saving;
 	struct edit change;
 
 	graph_edges_done(&g);
 	graph_begin(&g, 0, 0);
-	graph_work(&g, 400, A);
-	graph_work(&g, 600, B);
+	graph_work(&g, 400 * MS, A);
+	graph_work(&g, 600 * MS, B);
 	graph_end(&g, true);
 	graph_finish(&g);
 	s.graph = g;
@@ -424,20 +426,20 @@ static struct saving saving_of_calls(double delay_ns)
 	edit_scale(&change, A, 0);
 	saving_find(&s, &change, &saving);
 	edit_done(&change);
-	cr_expect_eq(saving.saved_ns, 400);
+	cr_expect_eq(saving.saved_ns, 400 * MS);
+	cr_expect_eq(saving.cost_ns, 400 * MS);
 	return saving;
 }
 
 Test(causes, the_interval_has_the_wait_for_a_cpu)
 {
+	const uint64_t noise = 400 * MS * SAVING_PERCENT / 100 + SAVING_NS;
 	struct saving exact = saving_of_calls(0), noisy;
 
 	graph_done(&g);
-	noisy = saving_of_calls(30);
-	cr_expect_eq(exact.low_ns, 400);
-	cr_expect_eq(exact.high_ns, 400);
-	cr_expect_eq(noisy.low_ns, 370);
-	cr_expect_eq(noisy.high_ns, 430);
+	noisy = saving_of_calls(30 * MS);
+	cr_expect(exact.low_ns == 400 * MS - noise && exact.high_ns == 400 * MS + noise);
+	cr_expect(noisy.low_ns == 370 * MS - noise && noisy.high_ns == 430 * MS + noise);
 }
 
 Test(causes, a_delay_after_each_call_lengthens_work)

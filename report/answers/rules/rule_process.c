@@ -35,14 +35,14 @@ static const char *program_of(const struct image *image)
 	return slash ? slash + 1 : path;
 }
 
-/* The line of the parent that waits for them: of the role's longest wait for a child. */
+/* The line of the parent that waits for them, or for what they write: of the role's longest such wait. */
 static void add_line(struct rules *r, const struct job_time *t, struct finding *f)
 {
 	list_each(const struct role, role, &t->roles) {
 		for (size_t k = 0; k < role->call_count && !f->line; k++) {
 			struct symbol_frame frame = role->calls[k].frame;
 
-			if (role->calls[k].kind != BLOCKED_CHILD || !role->calls[k].is_users)
+			if (!role->calls[k].is_users || !role_waited_for(&t->roles, role, &role->calls[k]))
 				continue;
 			symbols_name(r->context->symbols, &frame);
 			f->line = frame.exact;

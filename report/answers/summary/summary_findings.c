@@ -150,7 +150,8 @@ static void summary_first_line(const char *title, const struct fix_first_cause *
 
 	buffer_print(out, "%-*s ", SUMMARY_LABEL, title);
 	if (is_block && cause->awaited_at)
-		buffer_print(out, "%.*s, which compute here", (int)cause->awaited_at, cause->text.data);
+		buffer_print(out, "%.*s, which compute here%s", (int)cause->awaited_at, cause->text.data,
+			     buffer_string(&cause->rest));
 	else
 		text_fit_sentence(out, cause->text.data, NAME_WIDTH, FIRST_WIDTH);
 	if (!cause->is_of_callers && !cause->awaited_at)
