@@ -75,6 +75,16 @@ static void add_interval(const struct saving *s, struct buffer *out)
 	buffer_text(out, high.data);
 }
 
+/* Of what a rule has measured, no more than the sentence states: by how much runs differ is told by the lower end. */
+static void add_saving(const struct fix_first_cause *cause, struct buffer *out)
+{
+	struct saving s = cause->saves;
+
+	if (cause->finding && !cause->is_of_callers && cause->whole_ns >= s.saved_ns && s.high_ns > cause->whole_ns)
+		s.high_ns = cause->whole_ns;
+	add_interval(&s, out);
+}
+
 /* Its time of its own, where it is not all of it. */
 static void add_own(const struct fix_first_frame *f, struct buffer *out)
 {
@@ -159,7 +169,7 @@ static void summary_first_line(const char *title, const struct fix_first_cause *
 	/* What costs no time has a saving only as its rank. */
 	if (is_work || !cause->finding || !(cause->finding->rule->flags & RULE_NOT_TIME)) {
 		buffer_text(out, is_work || cause->is_of_callers ? "; a change there saves " : "; saves ");
-		add_interval(&cause->saves, out);
+		add_saving(cause, out);
 		if (cause->how)
 			buffer_print(out, " %s", cause->how);
 	}
