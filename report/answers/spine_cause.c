@@ -35,7 +35,7 @@ static void find_spines(struct choice *k, const struct role *r, bool is_foreign,
 			ret->end_ns += r->stacks[i].ns;
 		if (own->is_model)
 			ret->model_ns += r->stacks[i].ns;
-		else if (own->count && own->is_foreign == is_foreign)
+		else if (own->count && own->is_foreign == is_foreign && !own->is_end) /* the end is no place */
 			ret->times[ret->count++] = (struct spine_time){stack, r->stacks[i].ns};
 	}
 	if (is_foreign) /* a program whose lines nobody knows is one place, with the function that takes most of it */
