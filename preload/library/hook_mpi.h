@@ -3,7 +3,8 @@
  * and counts are 64-bit integers in the functions whose names end in _c.
  *
  * Bindings of Fortran call the names of the profiling interface, PMPI_*, and so do tools that define MPI_*: those names
- * are PMPI_ALIAS rows. */
+ * are PMPI_ALIAS rows. LATER(shape): the last argument has the address of the request that the call makes or starts,
+ * which is recorded too. */
 #pragma once
 
 #define MPI(X, name, words, shape)                                                                                     \
@@ -22,10 +23,10 @@
 	X(PMPI_INT64_VARIANT, MPI, PMPI_##name##_c, MPI_##name, words, shape)
 /* A message: blocking, and non-blocking with a request as its last argument. */
 #define MPI_BOTH(X, name, iname, words, iwords, shape)                                                                 \
-	MPI_LARGE(X, name, words, shape) MPI_LARGE(X, iname, iwords, shape)
+	MPI_LARGE(X, name, words, shape) MPI_LARGE(X, iname, iwords, LATER(shape))
 /* A collective: blocking, non-blocking, and persistent with an info before the request. */
 #define MPI_ALL(X, name, iname, words, iwords, init_words, shape)                                                      \
-	MPI_BOTH(X, name, iname, words, iwords, shape) MPI_LARGE(X, name##_init, init_words, shape)
+	MPI_BOTH(X, name, iname, words, iwords, shape) MPI_LARGE(X, name##_init, init_words, LATER(shape))
 
 #define HOOK_MPI(X)                                                                                                    \
 	HOOK_MPI_LIFE(X) HOOK_MPI_MESSAGE(X) HOOK_MPI_WAIT(X) HOOK_MPI_COLLECTIVE(X) HOOK_MPI_WINDOW(X) HOOK_MPI_FILE(X)
@@ -68,18 +69,18 @@
 	MPI_BOTH(X, Ssend, Issend, 6, 7, MPI_POINT)                                                                    \
 	MPI_BOTH(X, Rsend, Irsend, 6, 7, MPI_POINT)                                                                    \
 	MPI_LARGE(X, Recv, 7, MPI_RECV)                                                                                \
-	MPI_LARGE(X, Irecv, 7, MPI_POINT)                                                                              \
-	MPI_LARGE(X, Send_init, 7, MPI_POINT)                                                                          \
-	MPI_LARGE(X, Bsend_init, 7, MPI_POINT)                                                                         \
-	MPI_LARGE(X, Ssend_init, 7, MPI_POINT)                                                                         \
-	MPI_LARGE(X, Rsend_init, 7, MPI_POINT)                                                                         \
-	MPI_LARGE(X, Recv_init, 7, MPI_POINT)                                                                          \
+	MPI_LARGE(X, Irecv, 7, LATER(MPI_POINT))                                                                       \
+	MPI_LARGE(X, Send_init, 7, LATER(MPI_POINT))                                                                   \
+	MPI_LARGE(X, Bsend_init, 7, LATER(MPI_POINT))                                                                  \
+	MPI_LARGE(X, Ssend_init, 7, LATER(MPI_POINT))                                                                  \
+	MPI_LARGE(X, Rsend_init, 7, LATER(MPI_POINT))                                                                  \
+	MPI_LARGE(X, Recv_init, 7, LATER(MPI_POINT))                                                                   \
 	MPI_LARGE(X, Sendrecv, 12, MPI_SENDRECV)                                                                       \
-	MPI_LARGE(X, Isendrecv, 12, MPI_ISENDRECV)                                                                     \
+	MPI_LARGE(X, Isendrecv, 12, LATER(MPI_ISENDRECV))                                                              \
 	MPI_LARGE(X, Sendrecv_replace, 9, MPI_REPLACE)                                                                 \
-	MPI_LARGE(X, Isendrecv_replace, 9, MPI_IREPLACE)                                                               \
-	MPI(X, Psend_init, 9, MPI_PARTITIONED)                                                                         \
-	MPI(X, Precv_init, 9, MPI_PARTITIONED)                                                                         \
+	MPI_LARGE(X, Isendrecv_replace, 9, LATER(MPI_IREPLACE))                                                        \
+	MPI(X, Psend_init, 9, LATER(MPI_PARTITIONED))                                                                  \
+	MPI(X, Precv_init, 9, LATER(MPI_PARTITIONED))                                                                  \
 	MPI(X, Pready, 2, NOTHING)                                                                                     \
 	MPI(X, Pready_range, 3, NOTHING)                                                                               \
 	MPI(X, Pready_list, 3, NOTHING)                                                                                \
@@ -89,15 +90,15 @@
 	MPI(X, Mprobe, 5, MPI_PROBE)                                                                                   \
 	MPI(X, Improbe, 6, MPI_PROBE)                                                                                  \
 	MPI_LARGE(X, Mrecv, 5, MPI_COUNT_TYPE)                                                                         \
-	MPI_LARGE(X, Imrecv, 5, MPI_COUNT_TYPE)                                                                        \
+	MPI_LARGE(X, Imrecv, 5, LATER(MPI_COUNT_TYPE))                                                                 \
 	MPI_LARGE(X, Pack, 7, MPI_COUNT_TYPE)                                                                          \
 	MPI_LARGE(X, Unpack, 7, MPI_UNPACK)                                                                            \
 	MPI_LARGE_PMPI(X, Buffer_attach, 2, NOTHING)                                                                \
 	MPI_LARGE_PMPI(X, Buffer_detach, 2, NOTHING)
 
 #define HOOK_MPI_WAIT(X)                                                                                               \
-	MPI(X, Start, 1, NOTHING)                                                                                      \
-	MPI(X, Startall, 2, MPI_REQUESTS)                                                                              \
+	MPI(X, Start, 1, LATER(NOTHING))                                                                               \
+	MPI(X, Startall, 2, LATER(MPI_REQUESTS))                                                                       \
 	MPI(X, Wait, 2, NOTHING)                                                                                       \
 	MPI(X, Waitall, 3, MPI_REQUESTS)                                                                               \
 	MPI(X, Waitany, 4, MPI_REQUESTS)                                                                               \
@@ -111,8 +112,8 @@
 
 #define HOOK_MPI_COLLECTIVE(X)                                                                                         \
 	MPI(X, Barrier, 1, MPI_COMM_1)                                                                                 \
-	MPI(X, Ibarrier, 2, MPI_COMM_1)                                                                                \
-	MPI(X, Barrier_init, 3, MPI_COMM_1)                                                                            \
+	MPI(X, Ibarrier, 2, LATER(MPI_COMM_1))                                                                         \
+	MPI(X, Barrier_init, 3, LATER(MPI_COMM_1))                                                                     \
 	MPI_ALL(X, Bcast, Ibcast, 5, 6, 7, MPI_BCAST)                                                                  \
 	MPI_ALL(X, Gather, Igather, 8, 9, 10, MPI_GATHER)                                                              \
 	MPI_ALL(X, Gatherv, Igatherv, 9, 10, 11, MPI_GATHERV)                                                          \

@@ -167,7 +167,7 @@ static inline __attribute__((always_inline)) uint64_t key_of_call(unsigned funct
 	return key ^ key >> 32;
 }
 
-static uint32_t intern(const struct tf_operation *op)
+uint32_t library_intern(const struct tf_operation *op)
 {
 	if (!op->count)
 		return 0;
@@ -176,13 +176,15 @@ static uint32_t intern(const struct tf_operation *op)
 }
 
 static inline __attribute__((always_inline)) void record(const struct call *e, unsigned function, int result,
-							 uint32_t operation)
+							 uint32_t operation, uint32_t request)
 {
 	uint64_t words[2];
 	unsigned count = 0;
 
 	if (operation)
-		words[count++] = tf_arg(TF_ARG_OPERATION, 0, operation);
+		words[count++] = tf_arg_operation(operation, request);
+	else if (request)
+		words[count++] = tf_arg(TF_ARG_VALUE, 0, request);
 	if (__builtin_expect(result != 0, 0))
 		words[count++] = tf_arg(TF_ARG_RESULT, 0, (unsigned)result);
 	call_record(e, function, process_cuda_backtrace[CUDA_OTHER], words, count);
@@ -190,7 +192,7 @@ static inline __attribute__((always_inline)) void record(const struct call *e, u
 
 void library_record(const struct call *e, unsigned function, int result, const struct tf_operation *op)
 {
-	record(e, function, result, intern(op));
+	record(e, function, result, library_intern(op), 0);
 }
 
 static __attribute__((noinline)) uint32_t operation_of(const struct library_shape *shape,
@@ -201,11 +203,12 @@ static __attribute__((noinline)) uint32_t operation_of(const struct library_shap
 	op.count = 0;
 	memset(op.fields, 0, sizeof(op.fields));
 	library_collect(&op, shape, call);
-	return intern(&op);
+	return library_intern(&op);
 }
 
-void library_end(struct call *e, unsigned function, const struct library_shape *shape,
-		 const struct library_returned *call)
+static inline __attribute__((always_inline)) void end(struct call *e, unsigned function,
+						       const struct library_shape *shape,
+						       const struct library_returned *call, uint32_t request)
 {
 	struct remembered *known;
 	uint64_t key, id = 0;
@@ -224,5 +227,17 @@ void library_end(struct call *e, unsigned function, const struct library_shape *
 	} else if (shape->count) {
 		id = operation_of(shape, call);
 	}
-	record(e, function, call->result, (uint32_t)id);
+	record(e, function, call->result, (uint32_t)id, request);
+}
+
+void library_end(struct call *e, unsigned function, const struct library_shape *shape,
+		 const struct library_returned *call)
+{
+	end(e, function, shape, call, 0);
+}
+
+void library_end_later(struct call *e, unsigned function, const struct library_shape *shape,
+		       const struct library_returned *call, const uint32_t *request)
+{
+	end(e, function, shape, call, request && !call->result ? tf_request(*request) : 0);
 }

@@ -118,9 +118,16 @@ static inline void library_field(struct tf_operation *op, uint8_t field, int64_t
 	}
 }
 
+/* The id of an operation in the trace; 0: it has no fields. */
+uint32_t library_intern(const struct tf_operation *op);
+
 /* Ends a call and writes it with its operation. */
 void library_end(struct call *e, unsigned function, const struct library_shape *shape,
 		 const struct library_returned *call);
+
+/* Likewise, with the request of MPI that it has made or started. */
+void library_end_later(struct call *e, unsigned function, const struct library_shape *shape,
+		       const struct library_returned *call, const uint32_t *request);
 
 /* Writes a call for which call_end() returned true and whose operation is known. */
 void library_record(const struct call *e, unsigned function, int result, const struct tf_operation *op);

@@ -117,7 +117,8 @@ static const struct function {
 	uint16_t id;	 /* in the trace, if the kind is recorded */
 	uint16_t shape;	 /* its offset in shapes; or the number of the body */
 	uint8_t kind, group;
-	uint8_t stack; /* words on the stack */
+	uint8_t stack;	 /* words on the stack */
+	uint8_t request; /* position of the argument with the address of a request, LIBRARY_WORD(n); 0: it has none */
 } functions[HOOK_LIBRARY_COUNT] = {
 #define ID_CALL(name) HOOK_##name
 #define ID_INT64_VARIANT(name) HOOK_##name
@@ -137,10 +138,15 @@ static const struct function {
 #define SHAPE_OF_NOTE(symbol, shape) SHAPE_##shape
 #define SHAPE_OF_OWN(symbol, shape) BODY_##symbol
 #define SHAPE_OF_SET(symbol, shape) BODY_##symbol
+/* LATER(shape) */
+#define SHAPE_LATER(shape) SHAPE_##shape
+#define PROBE_LATER(shape) , 1
+#define SECOND(first, second, ...) second
+#define IS_LATER(...) SECOND(__VA_ARGS__, 0, )
 #define STACK_WORDS(words) ((words) > LIBRARY_REGISTERS ? (words) - LIBRARY_REGISTERS : 0)
 #define FUNCTION(kind, group, symbol, name, words, shape)                                                              \
 	{offsetof(struct symbols, symbol), ID_##kind(name), SHAPE_OF_##kind(symbol, shape), kind, TF_GROUP_##group,    \
-	 STACK_WORDS(words)},
+	 STACK_WORDS(words), IS_LATER(PROBE_##shape) ? LIBRARY_WORD(words) : 0},
 	HOOK_LIBRARY(FUNCTION)
 };
 
@@ -164,6 +170,14 @@ FOUND_AT(library_frame, words, FRAME_WORDS);
 FOUND_AT(library_frame, words[LIBRARY_REGISTERS], FRAME_BYTES);
 FOUND_AT(library_frame, results, FRAME_RESULTS);
 FOUND_AT(library_frame, vectors, FRAME_VECTORS);
+#define AT_START(member, distance)                                                                                     \
+	_Static_assert(offsetof(struct library_frame, member) ==                                                       \
+			       offsetof(struct library_frame, call.start) + (distance),                                \
+		       "the launcher finds " #member)
+AT_START(call.frame, TF_START_TO_FRAME);
+AT_START(words, TF_START_TO_REGISTERS);
+AT_START(stack, TF_START_TO_STACK);
+AT_START(frame_pointer, TF_START_TO_FRAME_POINTER);
 #ifdef FRAME_INDIRECT
 FOUND_AT(library_frame, indirect, FRAME_INDIRECT);
 #endif
@@ -276,18 +290,31 @@ static __attribute__((noinline)) void finish_body(struct library_frame *f, const
 static inline __attribute__((always_inline)) void end(struct library_frame *f, const struct function *function)
 {
 	struct library_returned call = returned(f, function);
+	const struct library_shape *shape = shape_at(function->shape);
+	unsigned request = function->request;
 
-	library_end(&f->call, function->id, shape_at(function->shape), &call);
+	if (__builtin_expect(!request, 1))
+		library_end(&f->call, function->id, shape, &call);
+	else if (function->shape == SHAPE_MPI_REQUESTS)
+		library_mpi_start_all(&f->call, function->id, &call);
+	else
+		library_end_later(&f->call, function->id, shape, &call, (const uint32_t *)call.words[request]);
 }
 
 static __attribute__((noinline)) void finish_maker(struct library_frame *f, const struct function *function)
 {
+	const struct library_shape *shape = shape_at(function->shape);
 	struct library_returned call = returned(f, function);
+	bool is_communicator = shape->key >= LIBRARY_KEY_COMMUNICATOR, is_made = is_to_be_noted(f, function);
 
-	if (f->state == RECORDED)
+	if (is_communicator && is_made)
+		library_note(shape, &call);
+	if (f->state == RECORDED && is_communicator)
+		library_mpi_end_maker(&f->call, function->id, shape, is_made, &call);
+	else if (f->state == RECORDED)
 		end(f, function);
-	if (is_to_be_noted(f, function))
-		library_note(shape_at(function->shape), &call);
+	if (!is_communicator && is_made)
+		library_note(shape, &call);
 }
 
 /* Called after the real function. `words` has the arguments as the caller passed them: the real function received a

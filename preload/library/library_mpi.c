@@ -188,21 +188,65 @@ static void describe(struct tf_operation *op, const struct mpi *m, uintptr_t com
 	library_field(op, TF_FIELD_COMMUNICATOR_OF_MPI, (int64_t)intern_fold(hash, count));
 }
 
+/* The communicator that a call has stored at `made`; 0: MPI_COMM_NULL. */
+static uintptr_t made_by(const struct mpi *m, const void *made)
+{
+	enum { MPICH_COMM_NULL = 0x04000000 };
+	uintptr_t handle = m->world ? *(const uintptr_t *)made : *(const uint32_t *)made;
+
+	return (m->world ? is_either(handle, m->null, m->null_copy) : handle == MPICH_COMM_NULL) ? 0 : handle;
+}
+
 /* An intercommunicator has an empty note. */
 void library_mpi_note(const struct library_returned *call, const void *made, bool is_later)
 {
-	enum { MPICH_COMM_NULL = 0x04000000 };
 	const struct mpi *m = library_of(call);
 	struct tf_operation op = {0};
-	uintptr_t handle;
+	uintptr_t handle = m && made ? made_by(m, made) : 0;
 
-	if (!m || !made)
-		return;
-	handle = m->world ? *(const uintptr_t *)made : *(const uint32_t *)made;
-	if (m->world ? is_either(handle, m->null, m->null_copy) : handle == MPICH_COMM_NULL)
+	if (!handle)
 		return;
 	describe(&op, m, is_later ? call->words[1] : handle);
 	library_note_all(handle, &op);
+}
+
+void library_mpi_end_maker(struct call *e, unsigned function, const struct library_shape *shape, bool is_made,
+			   const struct library_returned *call)
+{
+	const void *made = (const void *)call->words[shape->key_position];
+	const struct mpi *m = is_made && made ? library_of(call) : NULL;
+	uintptr_t handle = m ? made_by(m, made) : 0;
+	struct tf_operation op = {0};
+
+	if (!call_end(e, function, 0))
+		return;
+	library_collect(&op, shape, call);
+	if (handle) {
+		library_field(&op, TF_FIELD_COMMUNICATOR | TF_ROLE_B, (int64_t)handle);
+		library_append(&op, handle, TF_ROLE_B);
+	}
+	library_record(e, function, call->result, &op);
+}
+
+void library_mpi_start_all(struct call *e, unsigned function, const struct library_returned *call)
+{
+	const struct mpi *m = library_of(call);
+	const char *requests = (const char *)call->words[2];
+	int count = (int)call->words[1];
+	struct tf_operation op = {0};
+	uint64_t words[EVENT_ARGS];
+	unsigned n = 0;
+
+	if (!call_end(e, function, 0))
+		return;
+	library_field(&op, TF_FIELD_BATCH, count);
+	words[n++] = tf_arg(TF_ARG_OPERATION, 0, library_intern(&op));
+	if (call->result)
+		words[n++] = tf_arg(TF_ARG_RESULT, 0, (unsigned)call->result);
+	for (int i = 0; m && requests && !call->result && i < count && n < EVENT_ARGS; i++)
+		words[n++] = tf_arg(TF_ARG_VALUE, 0,
+				    tf_request(*(const uint32_t *)(requests + (m->world ? 8 : 4) * i)));
+	call_record(e, function, process_cuda_backtrace[CUDA_OTHER], words, n);
 }
 
 static int64_t size_of(const struct mpi *m, uintptr_t type)

@@ -14,6 +14,13 @@ void library_mpi_communicator(struct tf_operation *op, const struct library_retu
  * used yet, and has the ranks of that of the first argument. */
 void library_mpi_note(const struct library_returned *call, const void *made, bool is_later);
 
+/* Ends a recorded call that makes a communicator. Its operation has that, if is_made, and its note in the role B. */
+void library_mpi_end_maker(struct call *e, unsigned function, const struct library_shape *shape, bool is_made,
+			   const struct library_returned *call);
+
+/* Ends a recorded MPI_Startall, with its first requests. */
+void library_mpi_start_all(struct call *e, unsigned function, const struct library_returned *call);
+
 /* The size of a datatype in bytes; 0: unknown. */
 int64_t library_mpi_bytes(const struct library_returned *call, uintptr_t type);
 

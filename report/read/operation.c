@@ -9,7 +9,7 @@ const char *const number_names[NUMBER_TYPES] = {"", "fp64", "fp32", "tf32", "fp1
 bool operation_of(const struct trace *t, const struct event *e, struct tf_operation *ret)
 {
 	uint64_t arg = e->args_count ? event_arg(e, TF_ARG_OPERATION) : 0;
-	const struct blob *b = arg ? trace_definition(t, TF_BLOB_OPERATION, (uint32_t)tf_arg_value(arg)) : NULL;
+	const struct blob *b = arg ? trace_definition(t, TF_BLOB_OPERATION, tf_operation_id(arg)) : NULL;
 	size_t head = sizeof(*ret) - sizeof(ret->values), size;
 
 	*ret = (struct tf_operation){0};

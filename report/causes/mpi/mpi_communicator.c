@@ -19,17 +19,19 @@ static struct mpi_communicator *add(struct mpi_communicators *c, size_t ranks)
 	return new;
 }
 
-/* An operation of this rank of the job. */
-static void learn(struct mpi_communicators *c, const struct tf_operation *op, uint32_t job_rank, size_t job_ranks)
+/* An operation of this rank of the job, with a communicator in this role. */
+static void learn(struct mpi_communicators *c, const struct tf_operation *op, unsigned role, uint32_t job_rank,
+		  size_t job_ranks)
 {
 	int64_t id = 0, rank = 0, ranks = 0;
 	struct mpi_communicator *of;
 	uint64_t *place;
 	bool is_new;
 
-	if (!operation_field(op, TF_FIELD_COMMUNICATOR_OF_MPI, &id) || !operation_field(op, TF_FIELD_RANK, &rank) ||
-	    !operation_field(op, TF_FIELD_RANKS, &ranks) || ranks <= 0 || (size_t)ranks > job_ranks || rank < 0 ||
-	    rank >= ranks)
+	if (!operation_field(op, TF_FIELD_COMMUNICATOR_OF_MPI | role, &id) ||
+	    !operation_field(op, TF_FIELD_RANK | role, &rank) ||
+	    !operation_field(op, TF_FIELD_RANKS | role, &ranks) || ranks <= 0 || (size_t)ranks > job_ranks ||
+	    rank < 0 || rank >= ranks)
 		return;
 	place = map_put(&c->by_id, (uint64_t)id, 0, &is_new);
 	if (is_new) {
@@ -51,17 +53,19 @@ void mpi_communicators_find(const struct mpi_job *job, struct mpi_communicators 
 	world = add(ret, job->count);
 	world->known = job->count;
 	for (uint32_t rank = 0; rank < job->count; rank++) {
-		const struct trace *t = job->ranks[rank]->trace;
+		const struct trace *t = job->ranks[rank] ? job->ranks[rank]->trace : NULL;
 
 		world->ranks[rank] = rank;
-		for (size_t i = 0; i < t->blob_count; i++) {
+		for (size_t i = 0; t && i < t->blob_count; i++) {
 			struct tf_operation op = {0};
 
 			if (t->blobs[i].type != TF_BLOB_OPERATION)
 				continue;
 			trace_blob(t, &t->blobs[i], &op, sizeof(op));
 			if (memchr(op.fields, TF_FIELD_COMMUNICATOR_OF_MPI, sizeof(op.fields)))
-				learn(ret, &op, rank, job->count);
+				learn(ret, &op, TF_ROLE_NONE, rank, job->count);
+			if (memchr(op.fields, TF_FIELD_COMMUNICATOR_OF_MPI | TF_ROLE_B, sizeof(op.fields)))
+				learn(ret, &op, TF_ROLE_B, rank, job->count); /* it has made it */
 		}
 		world = &ret->items[0];
 	}

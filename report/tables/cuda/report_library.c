@@ -109,7 +109,7 @@ static bool library_call_key(struct scan *s, const void *of, struct buffer *fiel
 static bool find_row(struct scan *s, const struct library_report *kind, const struct event *e, uint32_t *ret)
 {
 	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
-	uint64_t operation = e->args_count ? tf_arg_value(event_arg(e, TF_ARG_OPERATION)) : 0;
+	uint64_t operation = e->args_count ? tf_operation_id(event_arg(e, TF_ARG_OPERATION)) : 0;
 
 	if (!f || f->group >= TF_GROUP_COUNT || !(kind->groups & 1u << f->group))
 		return false;

@@ -75,7 +75,7 @@ static void matrix_visit(struct scan *s, const struct event *e)
 	     class != MPI_SEND_AND_RECEIVE_LATER) ||
 	    !operation_of(s->image->trace, e, &op))
 		return;
-	row = scan_row_of(s, event_start(e), tf_arg_value(event_arg(e, TF_ARG_OPERATION)), matrix_key, &op);
+	row = scan_row_of(s, event_start(e), tf_operation_id(event_arg(e, TF_ARG_OPERATION)), matrix_key, &op);
 	bytes = operation_bytes(f->name, TF_GROUP_MPI, &op);
 	if (row != SCAN_NO_ROW)
 		aggregate_add_total(s->aggregate, row, 1, bytes < 1e15 ? (uint64_t)bytes : 0);

@@ -159,7 +159,7 @@ static void add_call(struct scan *s, const struct event *e)
 {
 	struct model_source *m = s->more;
 	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
-	uint64_t operation = f && e->args_count ? tf_arg_value(event_arg(e, TF_ARG_OPERATION)) : 0, *number;
+	uint64_t operation = f && e->args_count ? tf_operation_id(event_arg(e, TF_ARG_OPERATION)) : 0, *number;
 	struct tf_operation op;
 
 	if (!operation || (f->group != TF_GROUP_CUBLAS && f->group != TF_GROUP_CUDNN))

@@ -36,7 +36,7 @@ static void visit_call(struct scan *s, const struct event *e)
 	if (!c.function || c.function->group != TF_GROUP_HDF5)
 		return;
 	operation_of(s->image->trace, e, &c.operation);
-	operation = e->args_count ? tf_arg_value(event_arg(e, TF_ARG_OPERATION)) : 0;
+	operation = e->args_count ? tf_operation_id(event_arg(e, TF_ARG_OPERATION)) : 0;
 	row = scan_row_of(s, event_start(e), (uint64_t)e->id << 48 | operation, object_key, &c);
 	if (row == SCAN_NO_ROW)
 		return;

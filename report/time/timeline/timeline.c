@@ -241,7 +241,7 @@ static void add_argument(const struct timeline *t, struct timeline_event *e, uin
 		add(e, ARGUMENT_WOKEN_NS, clock_map_duration(t->clock, value & TF_WAKER_TICKS_MOST));
 		break;
 	case TF_ARG_OPERATION:
-		add(e, ARGUMENT_SHAPE, value << 8 | (e->function ? e->function->group : 0));
+		add(e, ARGUMENT_SHAPE, (uint64_t)(uint32_t)value << 8 | (e->function ? e->function->group : 0));
 		break;
 	default:
 		break;

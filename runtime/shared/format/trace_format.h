@@ -339,7 +339,8 @@ enum tf_arg_kind {
 	/* value = descriptor in its low 16 bits (0xffff: none, or larger), the result of the call in the 32 bits
 	 * above: bytes (at most 2^31 - 1; TF_ARG_BYTES follows then), a new descriptor, or -errno; small = tf_opened */
 	TF_ARG_FD = 3,
-	TF_ARG_VALUE = 4,  /* value = one number, by function: a range's id, a timeout in ns, a pid, ... */
+	/* value = one number, by function: a range's id, a timeout in ns, a pid, tf_request() that MPI_Start started */
+	TF_ARG_VALUE = 4,
 	TF_ARG_LAUNCH = 5, /* value = id of a TF_BLOB_LAUNCH */
 	TF_ARG_COPY = 6,   /* small = cudaMemcpyKind, 63 = memset; value = bytes */
 	/* small = enum tf_memory, value = address; TF_ARG_BYTES follows an allocation; the address is 0 if it failed */
@@ -368,7 +369,9 @@ enum tf_arg_kind {
 	 * payload, extended or not; if it has neither, small = the reason: 0 the value is 0, 1 it is unchanged, 2 it
 	 * is unavailable */
 	TF_ARG_COUNTER = 25,
-	TF_ARG_OPERATION = 16, /* value = id of a TF_BLOB_OPERATION */
+	/* value = id of a TF_BLOB_OPERATION in its low 32 bits; tf_request() of the request that a nonblocking call of
+	 * MPI has made above, its high 6 bits in small (0: none) */
+	TF_ARG_OPERATION = 16,
 	TF_ARG_DEVICE = 21, /* value = the current device of the thread from now on; 0 before the first of these */
 	TF_ARG_LEFT = 22,   /* value = free bytes on the thread's current device; TF_ARG_BYTES: its total */
 	/* value = the result of the call in its low 16 bits (a count saturated at 32767, or -errno), in the 32 bits
@@ -389,6 +392,27 @@ enum tf_arg_kind {
 	TF_ARG_TEAM = 30,
 	TF_ARG_FILE = 31, /* of a SUM: value = id of the TF_BLOB_DESCRIPTOR of the descriptor. From 1.13 */
 };
+
+/* What tells a request of MPI from others in flight: 22 bits of its handle, a pointer or a number. */
+static inline uint32_t tf_request(uint32_t handle)
+{
+	return (handle ^ handle >> 22) & 0x3fffff;
+}
+
+static inline uint64_t tf_arg_operation(uint32_t id, uint32_t request)
+{
+	return tf_arg(TF_ARG_OPERATION, request >> 16, id | (uint64_t)request << 32);
+}
+
+static inline uint32_t tf_operation_id(uint64_t slot)
+{
+	return (uint32_t)(slot >> 16);
+}
+
+static inline uint32_t tf_operation_request(uint64_t slot)
+{
+	return (uint32_t)((slot >> 48) | (slot >> 10 & 63) << 16);
+}
 
 enum tf_memory {
 	TF_MEMORY_DEVICE = 1,

@@ -52,6 +52,9 @@ enum tf_where_kind {
 	/* struct tf_where_process: this look found the process unchanged since its last PROCESS record and the records
 	 * that follow that one */
 	TF_WHERE_SAME = 13,
+	/* struct tf_where_arguments; MEMORY records have the stack from `frame` on, and of a wait for requests of MPI
+	 * their handles */
+	TF_WHERE_ARGUMENTS = 16,
 	TF_WHERE_CHILDREN = 15, /* text: the PIDs of its children that have not ended, each with a space */
 	TF_WHERE_PYTHON_NAME = 14, /* struct tf_where_python, then text: the name that Python has for the thread */
 };
@@ -99,6 +102,25 @@ struct tf_where_thread {
 	uint64_t registers[TF_WHERE_REGISTERS]; /* by their DWARF numbers, x86-64: 7 is rsp, 16 the pc */
 	uint64_t cpu_ns;
 };
+
+/* The arguments of the call of MPI or NCCL that a thread is in. */
+enum { TF_WHERE_WORDS = 16 };
+struct tf_where_arguments {
+	uint32_t tid, reserved;
+	uint64_t call; /* `outer` of the thread's page, or `current` */
+	uint64_t frame; /* on the stack: the caller's frame pointer, then the address to which the call returns */
+	uint64_t words[TF_WHERE_WORDS]; /* the first argument is words[0]; those after the last one mean nothing */
+};
+
+/* A wrapper of a library's function keeps the arguments in its frame on the thread's stack, at these distances from
+ * the ticks at which the call began: those in registers, and those that the caller put on the stack. The frame's own
+ * address is there, too. */
+#if defined(__x86_64__)
+enum { TF_START_TO_FRAME_POINTER = 240, TF_ARGUMENT_REGISTERS = 6 };
+#else
+enum { TF_START_TO_FRAME_POINTER = -48, TF_ARGUMENT_REGISTERS = 8 };
+#endif
+enum { TF_START_TO_FRAME = 32, TF_START_TO_REGISTERS = 192, TF_START_TO_STACK = 256 };
 
 struct tf_where_memory {
 	uint64_t address;

@@ -60,7 +60,9 @@ static void key_add_args(struct profile_key *k, const uint64_t *args, unsigned c
 		case TF_ARG_FD:
 			key_add_descriptor(k, value, is_closed);
 			break;
-		case TF_ARG_OPERATION:
+		case TF_ARG_OPERATION: /* calls with other requests are alike */
+			key_add(k, TF_ARG_OPERATION, tf_operation_id(args[i]));
+			break;
 		case TF_ARG_RESULT:
 		case TF_ARG_DIRECTORY:
 		case TF_ARG_FILE:
