@@ -6,10 +6,12 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "runtime/launch/run.h"
 #include "runtime/shared/common/clock.h"
+#include "runtime/shared/outside/where.h"
 
 /* CHUNKS: how far threads are searched in a trace. */
 enum { INTERVAL_MS = 200, RETRY_MS = 500, RETRIES = 8, THREADS = 8, CHUNKS = 64, FUNCTIONS = 1 << 11 };
@@ -21,7 +23,8 @@ struct rank_calls {
 	uint64_t at; /* of the next chunk */
 	uint64_t pages[THREADS];
 	size_t count;
-	uint8_t waits[FUNCTIONS]; /* of each function: whether it may wait for other ranks */
+	/* of each function: 0, or whether it may wait for other ranks, and 1 + enum where_requests */
+	uint8_t waits[FUNCTIONS];
 	uint64_t call;		  /* of the oldest call, as in the page; 0: none */
 	uint64_t changed_ns;	  /* CLOCK_MONOTONIC: when `call` was first seen */
 };
@@ -33,7 +36,14 @@ static void functions_read(struct rank_calls *c, const struct tf_header *h)
 
 	if (names && pread(c->fd, names, size, TF_PAGE) == (ssize_t)size)
 		for (size_t i = 0; i < h->function_count && i < FUNCTIONS && at + 1 < size; i++) {
-			c->waits[i] = names[at] == TF_GROUP_MPI || names[at] == TF_GROUP_NCCL;
+			const char *name = (const char *)names + at + 2;
+			size_t length = names[at + 1];
+
+			if (names[at] == TF_GROUP_MPI && at + 2 + length <= size && length >= strlen("MPI_Wait") &&
+			    !memcmp(name, "MPI_Wait", strlen("MPI_Wait")))
+				c->waits[i] = 1 + (length == strlen("MPI_Wait") ? WHERE_REQUEST : WHERE_REQUESTS);
+			else
+				c->waits[i] = names[at] == TF_GROUP_MPI || names[at] == TF_GROUP_NCCL;
 			at += 2 + (size_t)names[at + 1];
 		}
 	free(names);
@@ -83,22 +93,50 @@ static uint64_t age_ns(uint64_t call)
 	return call ? (uint64_t)((double)((clock_now() - call) & mask) * 1e9 / (double)clock_ticks(1000000000u)) : 0;
 }
 
-/* The oldest one; of nested calls the outermost one. */
+static unsigned waits_of(const struct rank_calls *c, uint64_t call)
+{
+	return call ? c->waits[((call >> TF_CURRENT_SHIFT) - 1) % FUNCTIONS] : 0;
+}
+
+/* The call of a thread that may wait for other ranks; of nested calls the outermost one. 0: it is in none. */
+static uint64_t thread_read(const struct rank_calls *c, size_t thread, uint32_t *ret_tid)
+{
+	struct tf_thread page;
+	uint64_t call;
+
+	if (pread(c->fd, &page, sizeof(page), (off_t)c->pages[thread]) != (ssize_t)sizeof(page) || page.end_ticks)
+		return 0;
+	call = page.outer ? page.outer : page.current;
+	*ret_tid = page.chunk.tid;
+	return waits_of(c, call) ? call : 0;
+}
+
+/* The oldest one. */
 static uint64_t call_read(const struct rank_calls *c)
 {
 	uint64_t oldest = 0;
+	uint32_t tid;
 
 	for (size_t i = 0; i < c->count; i++) {
-		struct tf_thread page;
-		uint64_t call;
+		uint64_t call = thread_read(c, i, &tid);
 
-		if (pread(c->fd, &page, sizeof(page), (off_t)c->pages[i]) != (ssize_t)sizeof(page) || page.end_ticks)
-			continue;
-		call = page.outer ? page.outer : page.current;
-		if (call && c->waits[((call >> TF_CURRENT_SHIFT) - 1) % FUNCTIONS] && age_ns(call) > age_ns(oldest))
+		if (call && age_ns(call) > age_ns(oldest))
 			oldest = call;
 	}
 	return oldest;
+}
+
+void calls_record(const struct living *p)
+{
+	const struct rank_calls *c = p->calls;
+	uint32_t tid;
+
+	for (size_t i = 0; c && c->nonce == p->nonce && c->fd >= 0 && i < c->count; i++) {
+		uint64_t call = thread_read(c, i, &tid);
+
+		if (call)
+			where_arguments(p->pid, tid, call, waits_of(c, call) - 1);
+	}
 }
 
 void calls_forget(struct living *p)

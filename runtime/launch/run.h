@@ -228,6 +228,8 @@ struct living {
 uint64_t calls_oldest(const struct run *run, struct living *p, uint64_t *ret_ns);
 /* How long calls_oldest has returned the same; UINT64_MAX: it never returned any. */
 uint64_t calls_same_ns(const struct living *p);
+/* Records the arguments of its calls in progress in the look in progress. */
+void calls_record(const struct living *p);
 void calls_forget(struct living *p);
 
 /* usage.c: samples what the run's processes use, into the capture. */

@@ -94,7 +94,8 @@ static void look(struct run *run, uint64_t request, int signal)
 	where_out = (struct where_buffer){0};
 	where_record(TF_WHERE_BEGIN, &begin, sizeof(begin), NULL, 0);
 	for (size_t i = 0; i < count; i++)
-		where_process_record(list[i].pid, list[i].start, patience_ns, 0);
+		if (!where_process_record(list[i].pid, list[i].start, patience_ns, 0))
+			calls_record(&list[i]);
 	where_record(TF_WHERE_END, &begin, sizeof(begin), NULL, 0);
 	file_write(fd);
 	free(where_out.bytes);
@@ -124,6 +125,8 @@ size_t where_look_quiet(struct run *run, struct living *p, bool is_busy)
 	first = where_out.used;
 	where_process_record(p->pid, p->start, is_busy ? clock_monotonic_ns() + BUSY_NS : 0,
 			     is_busy ? 0 : WHERE_OF_QUIET);
+	if (where_out.used > first)
+		calls_record(p);
 	if (where_out.used > first) {
 		uint64_t hash = hash_of(where_out.bytes + first, where_out.used - first);
 

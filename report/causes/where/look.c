@@ -150,6 +150,14 @@ static void add_lock(struct look_process *p, const uint8_t *bytes, size_t size)
 	memcpy(&p->locks[p->lock_count++], bytes, sizeof(*p->locks));
 }
 
+static void add_arguments(struct look_process *p, const uint8_t *bytes, size_t size)
+{
+	if (size < sizeof(*p->arguments))
+		return;
+	GROW(p, arguments, argument);
+	memcpy(&p->arguments[p->argument_count++], bytes, sizeof(*p->arguments));
+}
+
 static void add_record(struct look *l, uint32_t kind, const uint8_t *bytes, size_t size)
 {
 	struct look_process *p = l->count ? &l->processes[l->count - 1] : NULL;
@@ -181,6 +189,8 @@ static void add_record(struct look *l, uint32_t kind, const uint8_t *bytes, size
 		add_lock(p, bytes, size);
 	else if (kind == TF_WHERE_PYTHON_NAME)
 		add_name(p, bytes, size);
+	else if (kind == TF_WHERE_ARGUMENTS)
+		add_arguments(p, bytes, size);
 	free(text);
 }
 
@@ -282,6 +292,7 @@ void look_process_done(struct look_process *p)
 	free(p->descriptors);
 	free(p->threads);
 	free(p->locks);
+	free(p->arguments);
 }
 
 /* Reads the records of one look, from its BEGIN on. */
@@ -452,6 +463,14 @@ const struct look_thread *look_thread(const struct look_process *p, uint32_t tid
 	for (size_t i = 0; i < p->thread_count; i++)
 		if (p->threads[i].head.tid == tid)
 			return &p->threads[i];
+	return NULL;
+}
+
+const struct tf_where_arguments *look_arguments(const struct look_process *p, uint32_t tid)
+{
+	for (size_t i = 0; i < p->argument_count; i++)
+		if (p->arguments[i].tid == tid)
+			return &p->arguments[i];
 	return NULL;
 }
 

@@ -56,6 +56,8 @@ struct look_process {
 	struct look_descriptor *descriptors;
 	struct look_thread *threads;
 	struct tf_where_lock *locks;
+	struct tf_where_arguments *arguments; /* of calls of MPI and NCCL */
+	size_t argument_count, argument_capacity;
 	size_t module_count, memory_count, code_count, descriptor_count, thread_count, lock_count;
 	size_t module_capacity, memory_capacity, code_capacity, descriptor_capacity, thread_capacity, lock_capacity;
 };
@@ -85,4 +87,6 @@ const struct look_module *look_module(const struct look_process *p, uint64_t add
 
 const struct look_thread *look_thread(const struct look_process *p, uint32_t tid);
 const struct look_descriptor *look_descriptor(const struct look_process *p, uint32_t number);
+/* The arguments of the call of MPI or NCCL that a thread is in; NULL: not known. */
+const struct tf_where_arguments *look_arguments(const struct look_process *p, uint32_t tid);
 const struct look_code *look_code(const struct look_process *p, uint32_t id);

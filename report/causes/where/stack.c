@@ -175,12 +175,26 @@ static struct unwind_registers registers_of(const struct look_thread *t)
 	return r;
 }
 
+/* The registers of the caller of a call of MPI or NCCL that is in progress, in the instruction that calls. */
+static bool caller_registers(const struct look_process *p, const struct look_thread *t, struct unwind_registers *ret)
+{
+	const struct tf_where_arguments *a = look_arguments(p, t->head.tid);
+	uint64_t words[2]; /* its frame pointer, and where it goes on */
+
+	if (!a || !look_memory(p, a->frame, words, sizeof(words)))
+		return false;
+	*ret = (struct unwind_registers){.known = 1u << UNWIND_SP | 1u << UNWIND_PC | 1u << UNWIND_FP};
+	ret->value[UNWIND_SP] = a->frame + sizeof(words);
+	ret->value[UNWIND_FP] = words[0];
+	ret->value[UNWIND_PC] = words[1] - 1;
+	return true;
+}
+
 static void native_read(struct where_files *files, const struct look_process *p, const struct look_thread *t,
-			struct where_stack *s)
+			struct unwind_registers r, struct where_stack *s)
 {
 	struct stack_reader reader = {files, p};
 	const struct unwind_memory memory = {memory_word, is_return, &reader};
-	struct unwind_registers r = registers_of(t);
 	enum unwind_outcome outcome = UNWIND_GOES_ON;
 	bool is_call = false;
 
@@ -251,10 +265,17 @@ static void python_merge(const struct look_process *p, const struct look_thread 
 void where_stack_read(struct where_files *files, const struct look *l, const struct look_process *p,
 		      const struct look_thread *t, struct where_stack *ret)
 {
+	struct unwind_registers r;
+
 	*ret = (struct where_stack){.lines = &files->lines};
 	files->realtime_ns = p->realtime_ns;
 	if (l->has_registers && t->head.flags & TF_WHERE_HAS_STACK)
-		native_read(files, p, t, ret);
+		native_read(files, p, t, registers_of(t), ret);
+	if (l->has_registers && !ret->is_complete && caller_registers(p, t, &r)) {
+		free(ret->frames);
+		*ret = (struct where_stack){.lines = &files->lines};
+		native_read(files, p, t, r, ret);
+	}
 	if (t->python_count)
 		python_merge(p, t, ret);
 }

@@ -4,7 +4,7 @@
  * of a target ends early.
  *
  * where_process.c describes processes, where_thread.c threads, where_perf.c those that run, where_python.c the Python
- * frames, where_elf.c finds symbols. */
+ * frames, where_arguments.c the arguments of calls of MPI, where_elf.c finds symbols. */
 #pragma once
 
 #include <stdbool.h>
@@ -86,6 +86,14 @@ void where_sample(struct where_process *p);
 
 /* Records the Python frames of the threads. */
 void where_python(const struct where_process *p);
+
+/* ---- where_arguments.c ---- */
+
+/* Whether a call waits for one request of MPI, or for a list. */
+enum where_requests { WHERE_NO_REQUEST, WHERE_REQUEST, WHERE_REQUESTS };
+/* Records the arguments of a call of MPI or NCCL, `call`: as in struct tf_where_arguments; nothing if they are not
+ * found. */
+void where_arguments(uint32_t pid, uint32_t tid, uint64_t call, enum where_requests requests);
 
 /* ---- where_elf.c ---- */
 
