@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <string.h>
 
+#include "report/causes/where/stuck.h"
 #include "report/causes/where/wait.h"
 #include "report/names/unwind.h"
 
@@ -84,14 +85,43 @@ Test(cycles, are_found_and_chains_are_not)
 	const size_t none = SIZE_MAX;
 	/* 0 and 1 wait for each other, 2 for 0; 3 -> 4 -> 5; 6 for itself; 7, 8, 9 in a circle */
 	const size_t owners[] = {1, 0, 0, 4, 5, none, 6, 8, 9, 7};
-	uint32_t cycle[10];
+	struct stuck_node *n = stuck_new(10);
 
-	cr_assert_eq(where_cycles(owners, 10, cycle), 3);
-	cr_expect(cycle[0] && cycle[0] == cycle[1]);
-	cr_expect_not(cycle[2] || cycle[3] || cycle[4] || cycle[5]);
-	cr_expect(cycle[6] && cycle[6] != cycle[0]);
-	cr_expect(cycle[7] && cycle[7] == cycle[8] && cycle[8] == cycle[9]);
-	cr_expect_eq(where_cycles(NULL, 0, cycle), 0);
+	for (size_t i = 0; i < 10; i++) {
+		n[i].may_be = owners[i] != none;
+		stuck_wait(&n[i]);
+		if (owners[i] != none)
+			stuck_add(&n[i], owners[i]);
+	}
+	cr_assert_eq(stuck_solve(n, 10), 3);
+	cr_expect(n[0].set && n[0].set == n[1].set);
+	cr_expect_not(n[2].set || n[3].set || n[4].set || n[5].set);
+	cr_expect(n[2].is && !n[3].is && !n[5].is, "2 only waits for the cycle; 5 goes on");
+	cr_expect(n[6].set && n[6].set != n[0].set);
+	cr_expect(n[7].set && n[7].set == n[8].set && n[8].set == n[9].set);
+	stuck_free(n, 10);
+	stuck_free(stuck_new(0), 0);
+}
+
+Test(cycles, need_all_wakers_of_one_wait)
+{
+	struct stuck_node *n = stuck_new(4);
+
+	for (size_t i = 0; i < 4; i++)
+		n[i].may_be = i != 3;
+	for (size_t other = 1; other < 3; other++) { /* 0 waits for 1 and for 2 */
+		stuck_wait(&n[0]);
+		stuck_add(&n[0], other);
+	}
+	stuck_wait(&n[1]); /* 1 waits for 0 */
+	stuck_add(&n[1], 0);
+	stuck_wait(&n[2]); /* 2 waits for 0 or 3, which goes on */
+	stuck_add(&n[2], 0);
+	stuck_add(&n[2], 3);
+	cr_assert_eq(stuck_solve(n, 4), 1);
+	cr_expect(n[0].set == 1 && n[1].set == 1, "one endless wait is enough");
+	cr_expect_not(n[2].is || n[3].is, "one waker that goes on is enough");
+	stuck_free(n, 4);
 }
 
 /* ---- looks ---- */

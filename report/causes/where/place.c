@@ -194,21 +194,6 @@ size_t where_place_find(const struct where_place *p, const struct look_process *
 	return SIZE_MAX;
 }
 
-static void find_cycles(struct where_place *p)
-{
-	SCOPED_MEMORY size_t *owners = mem_alloc((p->count + 1) * sizeof(*owners));
-	SCOPED_MEMORY uint32_t *cycles = mem_alloc((p->count + 1) * sizeof(*cycles));
-
-	for (size_t i = 0; i < p->count; i++)
-		owners[i] = p->items[i].wait.owner
-				    ? where_place_find(p, p->items[i].process, p->items[i].wait.owner)
-				    : SIZE_MAX;
-	p->cycles = where_cycles(owners, p->count, cycles);
-	for (size_t i = 0; i < p->count; i++)
-		p->items[i].cycle = cycles[i];
-	where_find_stuck(p);
-}
-
 bool where_cycle_is_process(const struct where_place *p, uint32_t cycle)
 {
 	for (size_t i = 0; i < p->count; i++)
@@ -272,7 +257,7 @@ static void add_threads(struct where_place *p, const struct model *m, bool is_br
 									  image));
 			}
 		}
-	find_cycles(p);
+	where_find_stuck(p);
 }
 
 static void place_read(struct where_place *p, const struct model *m, struct symbols *symbols, uint64_t request,

@@ -31,12 +31,6 @@ void where_wait_done(struct where_wait *w);
 /* Of the system call that the thread is in. */
 enum where_call where_call_kind(const struct look *l, const struct tf_where_thread *t);
 
-/* ---- cycle.c ---- */
-
-/* Marks each of `count` threads with the number of the cycle that it is in, from 1; 0: none. `owners`: for each thread
- * the position of the one that it waits for, SIZE_MAX: none. Returns the number of cycles. */
-size_t where_cycles(const size_t *owners, size_t count, uint32_t *ret);
-
 /* ---- descriptor_text.c ---- */
 
 /* Appends what a descriptor refers to, and who has the other end: "pipe, which PID 12 (cat) has open for writing".

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes that wait for each other. A thread that is blocked without a time limit waits for a semaphore, a pipe, a
- * socket, a lock of a file or a child: other processes of the job can end that, or something outside of it can. A
- * process whose threads all wait so is stuck if whoever can wake one of them is stuck, too. Of the stuck processes,
- * those that wait for each other are the cause; others only wait for them. */
+/* Threads and processes that wait for each other. A thread waits for the one that has its lock, if that is known. One
+ * that is blocked without a time limit waits for a semaphore, a pipe, a socket, a lock of a file or a child: other
+ * threads of its process or other processes of the job can end that, or something outside of it can. What can be ended
+ * by stuck ones only is stuck, too. Of the stuck ones, those that wait for each other are the cause; others only wait
+ * for them. */
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -13,6 +14,7 @@
 #include <sys/wait.h>
 
 #include "report/causes/where/place.h"
+#include "report/causes/where/stuck.h"
 
 enum { FEW_THREADS = 64, FEW_PROCESSES = 256 };
 
@@ -220,87 +222,71 @@ static bool is_whole(const struct look *l)
 	return true;
 }
 
-/* Finds who can wake the process. False: it may go on. */
-static bool find_wakers(const struct where_place *p, struct wakers *w, size_t process, bool is_known)
+/* Whether something of the look must end the wait of the item. */
+static bool is_closed(const struct where_item *item, bool is_known)
 {
-	const struct look_process *of = &w->look->processes[process];
-	bool is_stuck = where_may_be_stuck(w->look, of);
-	size_t count = 0;
-
-	for (size_t i = 0; i < p->count && is_stuck; i++) {
-		const struct where_item *item = &p->items[i];
-
-		if (item->process != of)
-			continue;
-		count++;
-		is_stuck = !item->cycle && item->since == WHERE_STILL && !item->is_recorded && !item->wait.is_timed &&
-			   (item->wait.is_within || is_known) && add_wakers(w, item);
-	}
-	w->is[process] = false;
-	return is_stuck && count == of->thread_count;
+	return item->since == WHERE_STILL && !item->is_recorded && !item->wait.is_timed &&
+	       (item->wait.is_within || is_known);
 }
 
-static void mark_cycle(struct where_place *p, const struct look *l, const bool *is_in)
+/* The nodes of a look's processes begin at `first`. A process goes on if any of its threads does; each thread can end
+ * the waits of the others. */
+static void add_thread(const struct where_place *p, struct stuck_node *nodes, size_t at, size_t first, bool is_known)
 {
-	p->cycles++;
+	const struct where_item *item = &p->items[at];
+	const struct look *l = item->look;
+	size_t owner = item->wait.owner ? where_place_find(p, item->process, item->wait.owner) : SIZE_MAX;
+	struct wakers w = {l, mem_alloc((l->count + 1) * sizeof(*w.is))};
+
+	nodes[at].may_be = owner != SIZE_MAX || (l->count <= FEW_PROCESSES && where_may_be_stuck(l, item->process) &&
+						 is_closed(item, is_known) && add_wakers(&w, item));
+	stuck_wait(&nodes[at]);
+	w.is[item->process - l->processes] = true;
+	for (size_t i = 0; i < l->count && owner == SIZE_MAX; i++)
+		if (w.is[i])
+			stuck_add(&nodes[at], first + i);
+	if (owner != SIZE_MAX)
+		stuck_add(&nodes[at], owner);
+	free(w.is);
+}
+
+/* Adds a look's threads, and its processes from `first` on. */
+static void add_look(const struct where_place *p, const struct look *l, struct stuck_node *nodes, size_t first)
+{
+	bool is_known = l->count <= FEW_PROCESSES && is_whole(l);
+	size_t *counts = mem_alloc((l->count + 1) * sizeof(*counts));
+
+	for (size_t i = 0; i < l->count; i++)
+		stuck_wait(&nodes[first + i]);
 	for (size_t i = 0; i < p->count; i++) {
-		size_t at = p->items[i].look == l ? (size_t)(p->items[i].process - l->processes) : l->count;
+		size_t process = (size_t)(p->items[i].process - l->processes);
 
-		if (at < l->count && is_in[at])
-			p->items[i].cycle = (uint32_t)p->cycles;
+		if (p->items[i].look != l)
+			continue;
+		add_thread(p, nodes, i, first, is_known);
+		stuck_add(&nodes[first + process], i);
+		counts[process]++;
 	}
-}
-
-/* Makes a cycle of each set of stuck processes that wait for nobody outside of the set: each reaches all others. */
-static void find_sets(struct where_place *p, const struct look *l, const bool *is_stuck, bool *reaches)
-{
-	size_t n = l->count;
-	SCOPED_MEMORY bool *is_in = mem_alloc((n + 1) * sizeof(*is_in));
-
-	for (size_t k = 0; k < n; k++)
-		for (size_t i = 0; i < n; i++)
-			for (size_t j = 0; j < n && reaches[i * n + k]; j++)
-				reaches[i * n + j] |= reaches[k * n + j];
-	for (size_t i = 0; i < n; i++) {
-		bool is_first = is_stuck[i];
-
-		for (size_t j = 0; j < n && is_first; j++) {
-			is_in[j] = j == i || (reaches[i * n + j] && reaches[j * n + i]);
-			is_first = is_in[j] ? j >= i : !reaches[i * n + j];
-		}
-		if (is_first)
-			mark_cycle(p, l, is_in);
-	}
-}
-
-static void find_in_look(struct where_place *p, const struct look *l)
-{
-	size_t n = l->count;
-	SCOPED_MEMORY bool *is_waker = calloc(n * n + 1, sizeof(*is_waker));
-	SCOPED_MEMORY bool *is_stuck = calloc(n + 1, sizeof(*is_stuck));
-	bool is_known = is_whole(l), has_changed = is_waker && is_stuck;
-
-	for (size_t i = 0; i < n && has_changed; i++) {
-		struct wakers w = {l, &is_waker[i * n]};
-
-		is_stuck[i] = find_wakers(p, &w, i, is_known);
-	}
-	while (has_changed) {
-		has_changed = false;
-		for (size_t i = 0; i < n; i++)
-			for (size_t k = 0; k < n && is_stuck[i]; k++)
-				if (is_waker[i * n + k] && !is_stuck[k]) {
-					is_stuck[i] = false;
-					has_changed = true;
-				}
-	}
-	if (is_waker && is_stuck)
-		find_sets(p, l, is_stuck, is_waker);
+	for (size_t i = 0; i < l->count; i++)
+		nodes[first + i].may_be = counts[i] && counts[i] == l->processes[i].thread_count;
+	free(counts);
 }
 
 void where_find_stuck(struct where_place *p)
 {
+	size_t count = p->count;
+	struct stuck_node *nodes;
+
 	for (size_t i = 0; i < p->look_count; i++)
-		if (p->looks[i].count <= FEW_PROCESSES)
-			find_in_look(p, &p->looks[i]);
+		count += p->looks[i].count;
+	nodes = stuck_new(count);
+	count = p->count;
+	for (size_t i = 0; i < p->look_count; i++) {
+		add_look(p, &p->looks[i], nodes, count);
+		count += p->looks[i].count;
+	}
+	p->cycles = stuck_solve(nodes, count);
+	for (size_t i = 0; i < p->count; i++)
+		p->items[i].cycle = nodes[i].set;
+	stuck_free(nodes, count);
 }
