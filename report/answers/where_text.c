@@ -73,6 +73,8 @@ void where_text_rank(const struct where_item *item, struct buffer *ret)
 		rule_time(ret, item->age_ns);
 	}
 	where_text_line(item, ret);
+	if (*item->waits_for)
+		buffer_print(ret, ", waits for %s", item->waits_for);
 }
 
 const char *where_text_word(enum where_stall stall)
@@ -91,6 +93,8 @@ const char *where_text_stall(enum where_stall stall)
 		return "every rank receives, and none sends";
 	case WHERE_NOBODY_RECEIVES:
 		return "every rank sends, and none receives";
+	case WHERE_EACH_OTHER:
+		return "ranks wait for each other";
 	case WHERE_NO_STALL:
 	case WHERE_LATE:
 	case WHERE_MISSING:

@@ -24,6 +24,7 @@ struct where_item {
 	uint64_t age_ns; /* of that call */
 	struct where_stack stack;
 	struct where_wait wait;
+	char waits_for[64]; /* ranks: "rank 1, 2"; "": not known */
 	enum where_since since;
 	uint32_t cycle; /* from 1; 0: none */
 };
@@ -77,7 +78,7 @@ void where_add_lines(const struct report_context *c, const struct lines_filter *
 /* Why no rank goes on. Not proved: LATE: some ranks are in a collective, others have not come, and may come;
  * IN_CALLS: all are in calls, none of which has ended. Proved: MISSING: some ranks are in a collective, others are in
  * MPI_Finalize or have ended. MISMATCH: all are in collectives, which differ. NOBODY_SENDS: all receive.
- * NOBODY_RECEIVES: all send. */
+ * NOBODY_RECEIVES: all send. EACH_OTHER: some wait for each other. */
 enum where_stall {
 	WHERE_NO_STALL,
 	WHERE_LATE,
@@ -85,7 +86,8 @@ enum where_stall {
 	WHERE_MISSING,
 	WHERE_MISMATCH,
 	WHERE_NOBODY_SENDS,
-	WHERE_NOBODY_RECEIVES
+	WHERE_NOBODY_RECEIVES,
+	WHERE_EACH_OTHER
 };
 
 /* A rank that has been in one call for this long does not merely wait for the next message. */
@@ -93,7 +95,8 @@ enum where_stall {
 
 struct where_ranks {
 	enum where_stall stall;
-	size_t count, in;	/* ranks, and those in a collective or message */
+	size_t count, in;	/* ranks, and those in a collective or message; of those of a proof, if there is one */
+	bool knows_needed;	/* for which of those that are late the others wait */
 	const char *name;	/* of that call; borrowed */
 	uint64_t least_ns;	/* how long every rank in it has been there; 0: not known */
 	/* one of each rank that is late or missing or, with another stall, of each rank; borrowed */
@@ -110,7 +113,7 @@ void where_ranks_done(struct where_ranks *r);
 /* Whether all threads of a process are blocked without a time limit in calls that other threads or processes can end,
  * and no signal handler can wake them. */
 bool where_may_be_stuck(const struct look *l, const struct look_process *p);
-/* Makes a cycle of all threads of processes that wait for each other, and that nothing else can wake. */
+/* Makes a cycle of threads that wait for each other, and that nothing else can wake. */
 void where_find_stuck(struct where_place *p);
 
 /* ---- place_trace.c, for place.c ---- */

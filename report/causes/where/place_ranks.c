@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ranks that wait for each other, or for one that does not arrive. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/causes/where/place.h"
+#include "report/causes/where/rank_calls.h"
 
 /* A rank: of its processes, the one that is in a call of MPI or NCCL, else the first one. */
 struct where_rank {
 	const char *name;
 	struct where_item *main, *in; /* NULL: none */
+	bool is_needed;		      /* another one is known to wait for it */
 };
 
 struct where_rank_list {
@@ -101,7 +104,7 @@ static enum where_stall stall_of_all(const struct where_rank_list *all, size_t f
 
 static bool is_named(const struct where_ranks *r, const struct where_rank *rank)
 {
-	return r->stall == WHERE_LATE	   ? !rank->in
+	return r->stall == WHERE_LATE	   ? !rank->in && (rank->is_needed || !r->knows_needed)
 	       : r->stall == WHERE_MISSING ? is_finalizing(rank)
 					   : true;
 }
@@ -137,10 +140,89 @@ static size_t count_waiting(const struct where_rank_list *all, struct where_rank
 	return finalizing;
 }
 
+/* ---- proofs ---- */
+
+static enum where_stall stall_of_set(const struct rank_call *calls, const struct where_rank_list *all, uint32_t set)
+{
+	size_t count = 0, together = 0, receiving = 0, sending = 0;
+
+	for (size_t i = 0; i < all->count; i++) {
+		if (calls[i].set != set)
+			continue;
+		count++;
+		together += calls[i].is_collective;
+		receiving += receives(calls[i].item->wait.collective);
+		sending += sends(calls[i].item->wait.collective);
+	}
+	return together == count	? WHERE_MISMATCH
+	       : count < all->count	? WHERE_EACH_OTHER
+	       : receiving == count	? WHERE_NOBODY_SENDS
+	       : sending == count	? WHERE_NOBODY_RECEIVES
+	       : together && together + receiving == count ? WHERE_MISMATCH
+							   : WHERE_EACH_OTHER;
+}
+
+/* Ranks that wait for each other, or else for one in MPI_Finalize. */
+static void take_proof(const struct rank_call *calls, uint32_t sets, const struct where_rank_list *all,
+		       struct where_ranks *ret)
+{
+	size_t chosen = SIZE_MAX;
+	bool is_cycle = false;
+
+	for (size_t i = 0; i < all->count; i++)
+		if (calls[i].set && !is_cycle && (calls[i].is_needed || !is_finalizing(&all->items[i]))) {
+			chosen = i;
+			is_cycle = !is_finalizing(&all->items[i]);
+		}
+	if (!sets || chosen == SIZE_MAX)
+		return;
+	ret->stall = is_cycle ? stall_of_set(calls, all, calls[chosen].set) : WHERE_MISSING;
+	ret->in = 0;
+	ret->least_ns = UINT64_MAX;
+	ret->name = NULL;
+	for (size_t i = 0; i < all->count; i++) {
+		struct where_item *in = all->items[i].in;
+		bool is_in = is_cycle ? calls[i].set == calls[chosen].set : calls[i].is_stuck && !calls[i].set;
+
+		if (is_cycle ? is_in : is_finalizing(&all->items[i]) && calls[i].is_needed)
+			ret->items[ret->item_count++] = in;
+		if (!is_in)
+			continue;
+		snprintf(in->waits_for, sizeof(in->waits_for), "%s", calls[i].waits_for);
+		ret->in++;
+		ret->least_ns = !in->has_age ? 0 : in->age_ns < ret->least_ns ? in->age_ns : ret->least_ns;
+		ret->name = !ret->name || !strcmp(ret->name, in->wait.collective) ? in->wait.collective
+										  : "calls of MPI";
+	}
+}
+
+/* Sets what is proved. Returns whether it is known for all ranks what they wait for. */
+static bool find_proof(struct where_rank_list *all, struct where_ranks *ret)
+{
+	struct rank_call *calls = mem_alloc((all->count + 1) * sizeof(*calls));
+	bool is_known = true;
+
+	for (size_t i = 0; i < all->count; i++) {
+		const struct where_rank *rank = &all->items[i];
+
+		calls[i] = (struct rank_call){
+			.item = rank->in, .image = (rank->in ? rank->in : rank->main)->image, .name = rank->name};
+	}
+	take_proof(calls, rank_calls_find(calls, all->count), all, ret);
+	for (size_t i = 0; i < all->count; i++) {
+		all->items[i].is_needed = calls[i].is_needed;
+		ret->knows_needed |= calls[i].is_needed && !all->items[i].in;
+		is_known &= calls[i].is_known;
+	}
+	free(calls);
+	return is_known;
+}
+
 void where_ranks_find(const struct where_place *p, struct where_ranks *ret)
 {
 	struct where_rank_list all = {0};
 	size_t finalizing;
+	bool is_known;
 
 	*ret = (struct where_ranks){0};
 	ranks_gather(p, &all);
@@ -149,17 +231,20 @@ void where_ranks_find(const struct where_place *p, struct where_ranks *ret)
 	ret->items = mem_alloc((all.count + 1) * sizeof(*ret->items));
 	ret->count = all.count;
 	finalizing = count_waiting(&all, ret);
-	if (ret->in && ret->in < ret->count)
-		ret->stall = WHERE_LATE;
-	else if (ret->count > 1 && ret->in)
-		ret->stall = stall_of_all(&all, finalizing);
-	if (ret->stall == WHERE_MISSING)
-		ret->in -= finalizing;
-	for (size_t i = 0; i < all.count && ret->stall; i++) {
-		struct where_item *item = all.items[i].in ? all.items[i].in : all.items[i].main;
+	is_known = find_proof(&all, ret);
+	if (!ret->stall) {
+		if (ret->in && ret->in < ret->count)
+			ret->stall = WHERE_LATE;
+		else if (ret->count > 1 && ret->in)
+			ret->stall = is_known ? WHERE_IN_CALLS : stall_of_all(&all, finalizing);
+		if (ret->stall == WHERE_MISSING)
+			ret->in -= finalizing;
+		for (size_t i = 0; i < all.count && ret->stall; i++) {
+			struct where_item *item = all.items[i].in ? all.items[i].in : all.items[i].main;
 
-		if (item && is_named(ret, &all.items[i]))
-			ret->items[ret->item_count++] = item;
+			if (item && is_named(ret, &all.items[i]))
+				ret->items[ret->item_count++] = item;
+		}
 	}
 	free(all.items);
 	map_done(&all.by_name);
