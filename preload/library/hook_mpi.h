@@ -32,8 +32,8 @@
 	HOOK_MPI_LIFE(X) HOOK_MPI_MESSAGE(X) HOOK_MPI_WAIT(X) HOOK_MPI_COLLECTIVE(X) HOOK_MPI_WINDOW(X) HOOK_MPI_FILE(X)
 
 #define HOOK_MPI_LIFE(X)                                                                                               \
-	MPI(X, Init, 2, NOTHING)                                                                                       \
-	MPI(X, Init_thread, 4, NOTHING)                                                                                \
+	MPI_CREATES(X, Init, 2, MPI_WORLD)									       \
+	MPI_CREATES(X, Init_thread, 4, MPI_WORLD)								       \
 	MPI(X, Finalize, 1, NOTHING)                                                                                   \
 	MPI(X, Abort, 2, NOTHING)                                                                                      \
 	MPI_CREATES(X, Comm_dup, 2, MPI_NEW_2)									       \
@@ -217,6 +217,7 @@
 
 #define SHAPES_MPI(S)                                                                                                  \
 	S(MPI_COMM_1, KEY_NONE, COMMUNICATOR(1))                                                                       \
+	S(MPI_WORLD, KEY_WORLD)                                                                                        \
 	S(MPI_NEW_2, KEY_COMMUNICATOR(2), COMMUNICATOR(1))                                                             \
 	S(MPI_NEW_3, KEY_COMMUNICATOR(3), COMMUNICATOR(1))                                                             \
 	S(MPI_NEW_4, KEY_COMMUNICATOR(4), COMMUNICATOR(1))                                                             \

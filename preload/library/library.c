@@ -91,6 +91,8 @@ void library_note(const struct library_shape *shape, const struct library_return
 				 shape->key == LIBRARY_KEY_COMMUNICATOR_LATER);
 		return;
 	}
+	if (shape->key == LIBRARY_KEY_WORLD)
+		return;
 	library_collect(&op, shape, call);
 	library_note_all(key_of(shape, call->words), &op);
 }

@@ -33,7 +33,8 @@ struct library_part {
 };
 
 /* COMMUNICATOR: the call stores a communicator of MPI, whose note does not depend on the parts; LATER: likewise, but it
- * cannot be used yet, and has the ranks of the first argument. */
+ * cannot be used yet, and has the ranks of the first argument. WORLD: from this call on there is
+ * MPI_COMM_WORLD. */
 enum library_key {
 	LIBRARY_KEY_NONE,
 	LIBRARY_KEY_AT,
@@ -42,6 +43,7 @@ enum library_key {
 	LIBRARY_KEY_INT_OUT,
 	LIBRARY_KEY_COMMUNICATOR,
 	LIBRARY_KEY_COMMUNICATOR_LATER,
+	LIBRARY_KEY_WORLD,
 };
 
 /* key, key_position: the argument with the handle to which the parts are attached, or with the address to which the

@@ -210,17 +210,28 @@ void library_mpi_note(const struct library_returned *call, const void *made, boo
 	library_note_all(handle, &op);
 }
 
+/* The handles of MPI_COMM_WORLD. */
+static void add_world(struct tf_operation *op, const struct mpi *m)
+{
+	library_field(op, TF_FIELD_COMMUNICATOR | TF_ROLE_B, m->world ? (int64_t)m->world : LIBRARY_MPI_WORLD);
+	if (m->world_copy)
+		library_field(op, TF_FIELD_COMMUNICATOR | TF_ROLE_C, (int64_t)m->world_copy);
+}
+
 void library_mpi_end_maker(struct call *e, unsigned function, const struct library_shape *shape, bool is_made,
 			   const struct library_returned *call)
 {
-	const void *made = (const void *)call->words[shape->key_position];
-	const struct mpi *m = is_made && made ? library_of(call) : NULL;
-	uintptr_t handle = m ? made_by(m, made) : 0;
+	bool is_world = shape->key == LIBRARY_KEY_WORLD;
+	const void *made = is_world ? NULL : (const void *)call->words[shape->key_position];
+	const struct mpi *m = is_made && (made || is_world) ? library_of(call) : NULL;
+	uintptr_t handle = m && made ? made_by(m, made) : 0;
 	struct tf_operation op = {0};
 
 	if (!call_end(e, function, 0))
 		return;
 	library_collect(&op, shape, call);
+	if (m && is_world)
+		add_world(&op, m);
 	if (handle) {
 		library_field(&op, TF_FIELD_COMMUNICATOR | TF_ROLE_B, (int64_t)handle);
 		library_append(&op, handle, TF_ROLE_B);

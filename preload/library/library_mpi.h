@@ -14,7 +14,8 @@ void library_mpi_communicator(struct tf_operation *op, const struct library_retu
  * used yet, and has the ranks of that of the first argument. */
 void library_mpi_note(const struct library_returned *call, const void *made, bool is_later);
 
-/* Ends a recorded call that makes a communicator. Its operation has that, if is_made, and its note in the role B. */
+/* Ends a recorded call that makes a communicator. Its operation has that, if is_made, and its note in the role B; of
+ * MPI_COMM_WORLD the handle, and in the role C another one. */
 void library_mpi_end_maker(struct call *e, unsigned function, const struct library_shape *shape, bool is_made,
 			   const struct library_returned *call);
 

@@ -23,6 +23,8 @@ static const struct mpi_form forms[] = {
 	{"Comm_dup", FOR_ALL, 0, 0, 1}, {"Comm_dup_with_info", FOR_ALL, 0, 0, 1},
 	{"Comm_split", FOR_ALL, 0, 0, 1}, {"Comm_split_type", FOR_ALL, 0, 0, 1},
 	{"Comm_create", FOR_ALL, 0, 0, 1}, {"Cart_create", FOR_ALL, 0, 0, 1},
+	{"Cart_sub", FOR_ALL, 0, 0, 1}, {"Graph_create", FOR_ALL, 0, 0, 1},
+	{"Dist_graph_create", FOR_ALL, 0, 0, 1}, {"Dist_graph_create_adjacent", FOR_ALL, 0, 0, 1},
 	{"Wait", WAIT}, {"Waitall", WAIT}, {"Waitany", WAIT}, {"Waitsome", WAIT},
 	{"Start", START}, {"Startall", START}, {"Finalize", FINALIZE},
 	{"Init", BEGINS}, {"Init_thread", BEGINS}, {"Cancel", CONFUSES}, {"Psend", CONFUSES}, {"Precv", CONFUSES},

@@ -66,7 +66,7 @@ static bool find_begin(const struct model *m, const struct image *image, uint32_
 	return false;
 }
 
-static bool is_whole(const struct trace *t)
+bool mpi_is_whole(const struct trace *t)
 {
 	uint64_t lost = t->header.threads_lost + t->torn + t->orphans + t->broken + t->damaged_bytes + t->missing_bytes;
 
@@ -141,7 +141,7 @@ void mpi_jobs_find(const struct model *m, struct mpi_jobs *ret)
 			reason = "not all ranks were recorded";
 		else if (rank < ret->items[job].count && ret->items[job].ranks[rank])
 			reason = "several jobs have the same rank numbers";
-		else if (!is_whole(image->trace))
+		else if (!mpi_is_whole(image->trace))
 			reason = "events of a rank were lost";
 		else
 			add_rank(&ret->items[job], &capacities[job], rank, image, range);

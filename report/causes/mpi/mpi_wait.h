@@ -68,6 +68,9 @@ struct mpi_jobs {
 void mpi_jobs_find(const struct model *m, struct mpi_jobs *ret);
 void mpi_jobs_done(struct mpi_jobs *j);
 
+/* Whether nothing of a trace is missing. */
+bool mpi_is_whole(const struct trace *t);
+
 /* MPI_PROC_NULL, which is -2 in Open MPI and -1 in MPICH, where MPI_ANY_SOURCE is the other one; 0: not known. Told by
  * the variables with which mpirun starts a rank. */
 int64_t mpi_proc_null(const struct image *image);

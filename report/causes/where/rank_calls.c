@@ -37,6 +37,7 @@ struct state {
 	bool is_confused;     /* what it has sent and received is not known */
 	bool has_begun;	      /* MPI_Init was recorded, in the capture range `range` */
 	uint32_t range;
+	bool knows_world;     /* `handles` has MPI_COMM_WORLD */
 	bool waits_for_any;   /* of its halves */
 	bool is_blocking;     /* the halves are those of the call itself, not of requests */
 	struct map requests;  /* tf_request() of a handle -> its position + 1 in `made` */
@@ -187,6 +188,7 @@ static void take_event(struct ranks *r, struct state *s, const struct event *e, 
 	struct tf_operation op;
 	uint32_t request;
 	const struct mpi_form *form;
+	int64_t world;
 	unsigned how;
 
 	form = mpi_form_at(place, &how);
@@ -200,6 +202,11 @@ static void take_event(struct ranks *r, struct state *s, const struct event *e, 
 	s->is_confused |= (how & KIND) == CONFUSES;
 	if ((how & KIND) == BEGINS) {
 		s->has_begun = true;
+		s->knows_world = operation_field(&op, TF_FIELD_COMMUNICATOR | TF_ROLE_B, &world);
+		if (s->knows_world)
+			*map_put(&s->handles, (uint64_t)world, 0, NULL) = 1;
+		if (operation_field(&op, TF_FIELD_COMMUNICATOR | TF_ROLE_C, &world))
+			*map_put(&s->handles, (uint64_t)world, 0, NULL) = 1;
 		s->range = image_range(s->of->image, event_start(e));
 	}
 	if ((how & KIND) >= BEGINS)
@@ -227,7 +234,7 @@ static void take_events(struct ranks *r, struct state *s)
 		struct cursor c;
 		struct event e;
 
-		s->is_confused |= !thread->page || thread->page->lost || thread->old;
+		s->is_confused |= thread->old > 0;
 		if (!(thread->groups & 1u << TF_GROUP_MPI))
 			continue;
 		s->is_confused |= threads++ || thread->tid != s->of->image->pid;
@@ -236,7 +243,7 @@ static void take_events(struct ranks *r, struct state *s)
 			if (e.kind == TF_CALL && e.id < t->functions->count && classes[e.id])
 				take_event(r, s, &e, classes[e.id]);
 	}
-	s->is_confused |= !s->has_begun || image_range(s->of->image, image_last_ticks(s->of->image)) != s->range;
+	s->is_confused |= !s->has_begun || !mpi_is_whole(t) || image_range(s->of->image, image_last_ticks(s->of->image)) != s->range;
 }
 
 /* ---- calls in progress ---- */
@@ -248,16 +255,15 @@ static void add_half(struct state *s, const struct half *h)
 	s->is_whole &= h->is_known;
 }
 
-/* SIZE_MAX: not known. What was not made from another one is MPI_COMM_WORLD. */
+/* SIZE_MAX: not known. Where the handle of MPI_COMM_WORLD is not, it is what was not made. */
 static size_t communicator_of(const struct state *s, uint64_t word)
 {
-	enum { MPICH_COMM_SELF = 0x44000001 };
 	const uint64_t *place = map_find(&s->handles, word, 0);
 
 	place = place ? place : map_find(&s->handles, (uint32_t)word, 0);
 	if (place)
 		return *place ? *place - 1 : SIZE_MAX;
-	return (uint32_t)word == MPICH_COMM_SELF ? SIZE_MAX : 0;
+	return s->knows_world ? SIZE_MAX : 0;
 }
 
 static void add_called(struct ranks *r, struct state *s, const struct mpi_form *form, uint8_t kind, unsigned how,
