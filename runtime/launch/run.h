@@ -218,7 +218,7 @@ struct living {
 	struct {		     /* of where_quiet.c; 0: it was not looked at */
 		uint64_t due_ns, cpu_ns, hash;
 		uint64_t call; /* that the last look found it in, as calls_oldest; 0: it was quiet */
-		bool is_busy;  /* the last look was at a process that others may wait for */
+		bool is_busy;  /* it ran at the last look, or has gone on since: others may wait for it */
 		unsigned count, asked; /* looks, and how often the verdict was asked for since the last one */
 	} quiet;
 };

@@ -105,8 +105,10 @@ static bool look_into(struct run *run, struct living *p, uint64_t now)
 	struct stillness s = standing_of(run, p);
 	bool is_asked_again = false;
 
-	if (has_moved(p, s.call, s.cpu_ns, STILL_NS))
+	if (has_moved(p, s.call, s.cpu_ns, STILL_NS)) {
 		verdict_moved(run);
+		p->quiet.is_busy = true; /* once: others may wait while it computes */
+	}
 	if (s.ns < QUIET_MS * 1000000ull) {
 		p->quiet.asked = 0;
 		if (now >= p->quiet.due_ns && verdict_is_claimed(run)) /* others wait, perhaps for this one */
