@@ -33,7 +33,8 @@ int MPI_Issend(void *a, int n, void *t, int to, int tag, void *comm, long *reque
 }
 int MPI_Irecv(void *a, int n, void *t, int from, int tag, void *comm, long *request)
 {
-	return MPI_Issend(a, n, t, from, tag, comm, request);
+	*request = ++made << 4;
+	return 0;
 }
 int MPI_Wait(long *request, void *s) { return forever(); }
 int MPI_Waitall(int n, long *requests, void *s) { return forever(); }
