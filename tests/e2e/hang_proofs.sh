@@ -54,68 +54,69 @@ int main(int argc, char **argv)
 	int rank = atoi(getenv("RANK")), other = 1 - rank, which;
 	volatile long work = 0;
 	long q[2];
+	void *W = (void *)0x44000000; /* MPI_COMM_WORLD of MPICH */
 	MPI_Init(0, 0);
 	for (int i = 0; i < 3 && rank < 2; i++) {
-		MPI_Send(0, 1, 0, other, 0, 0);
-		MPI_Recv(0, 1, 0, other, 0, 0, 0);
+		MPI_Send(0, 1, 0, other, 0, W);
+		MPI_Recv(0, 1, 0, other, 0, W, 0);
 	}
 #define IS(how) if (!strcmp(argv[1], how))
 	IS("all") {
 		if (rank == 2)
-			MPI_Barrier(0); /* all: barrier */
-		MPI_Ssend(0, 1, 0, other, 1, 0); /* all: sends */
+			MPI_Barrier(W); /* all: barrier */
+		MPI_Ssend(0, 1, 0, other, 1, W); /* all: sends */
 	}
 	while (rank == 2)
 		work++; /* computes */
-	IS("sends") MPI_Ssend(0, 1, 0, other, 1, 0); /* sends */
-	IS("receives") MPI_Recv(0, 1, 0, other, 1, 0, 0); /* receives */
-	IS("probes") MPI_Probe(other, 1, 0, 0); /* probes */
-	IS("both") MPI_Sendrecv(0, 1, 0, other, 1, 0, 1, 0, other, 2, 0, 0); /* both */
+	IS("sends") MPI_Ssend(0, 1, 0, other, 1, W); /* sends */
+	IS("receives") MPI_Recv(0, 1, 0, other, 1, W, 0); /* receives */
+	IS("probes") MPI_Probe(other, 1, W, 0); /* probes */
+	IS("both") MPI_Sendrecv(0, 1, 0, other, 1, 0, 1, 0, other, 2, W, 0); /* both */
 	IS("tags") {
 		if (rank)
-			MPI_Ssend(0, 1, 0, 0, 7, 0); /* tags: sends */
-		MPI_Recv(0, 1, 0, 1, 8, 0, 0); /* tags: receives */
+			MPI_Ssend(0, 1, 0, 0, 7, W); /* tags: sends */
+		MPI_Recv(0, 1, 0, 1, 8, W, 0); /* tags: receives */
 	}
 	IS("wait") {
-		MPI_Issend(0, 1, 0, other, 1, 0, q);
+		MPI_Issend(0, 1, 0, other, 1, W, q);
 		MPI_Wait(q, 0); /* wait */
 	}
 	IS("waitall") {
-		MPI_Irecv(0, 1, 0, other, 1, 0, q);
-		MPI_Issend(0, 1, 0, other, 2, 0, q + 1);
+		MPI_Irecv(0, 1, 0, other, 1, W, q);
+		MPI_Issend(0, 1, 0, other, 2, W, q + 1);
 		MPI_Waitall(2, q, 0); /* waitall */
 	}
 	IS("waitany") {
-		MPI_Irecv(0, 1, 0, other, 1, 0, q);
-		MPI_Irecv(0, 1, 0, other, 2, 0, q + 1);
+		MPI_Irecv(0, 1, 0, other, 1, W, q);
+		MPI_Irecv(0, 1, 0, other, 2, W, q + 1);
 		MPI_Waitany(2, q, &which, 0); /* waitany */
 	}
 	/* nothing is proved: */
 	IS("arrives") {
 		if (rank)
-			MPI_Ssend(0, 1, 0, 0, 1, 0);
-		MPI_Recv(0, 1, 0, 1, 1, 0, 0);
+			MPI_Ssend(0, 1, 0, 0, 1, W);
+		MPI_Recv(0, 1, 0, 1, 1, W, 0);
 	}
 	IS("posted") {
 		if (rank)
-			MPI_Ssend(0, 1, 0, 0, 3, 0); /* its receive was called before */
-		MPI_Irecv(0, 1, 0, 1, 3, 0, q);
-		MPI_Recv(0, 1, 0, 1, 4, 0, 0);
+			MPI_Ssend(0, 1, 0, 0, 3, W); /* its receive was called before */
+		MPI_Irecv(0, 1, 0, 1, 3, W, q);
+		MPI_Recv(0, 1, 0, 1, 4, W, 0);
 	}
-	IS("anybody") MPI_Recv(0, 1, 0, rank ? 0 : -1, 1, 0, 0);
+	IS("anybody") MPI_Recv(0, 1, 0, rank ? 0 : -1, 1, W, 0);
 	IS("third") {
 		if (rank)
-			MPI_Recv(0, 1, 0, 2, 1, 0, 0);
-		MPI_Recv(0, 1, 0, 1, 1, 0, 0);
+			MPI_Recv(0, 1, 0, 2, 1, W, 0);
+		MPI_Recv(0, 1, 0, 1, 1, W, 0);
 	}
 	IS("exchange") {
-		MPI_Irecv(0, 1, 0, other, 1, 0, q);
-		MPI_Issend(0, 1, 0, other, 1, 0, q + 1);
+		MPI_Irecv(0, 1, 0, other, 1, W, q);
+		MPI_Issend(0, 1, 0, other, 1, W, q + 1);
 		MPI_Waitall(2, q, 0);
 	}
 	IS("either") {
-		MPI_Irecv(0, 1, 0, other, 1, 0, q);
-		MPI_Irecv(0, 1, 0, 2, 2, 0, q + 1);
+		MPI_Irecv(0, 1, 0, other, 1, W, q);
+		MPI_Irecv(0, 1, 0, 2, 2, W, q + 1);
 		MPI_Waitany(2, q, &which, 0);
 	}
 	return 0;

@@ -37,13 +37,12 @@ struct state {
 	bool is_confused;     /* what it has sent and received is not known */
 	bool has_begun;	      /* MPI_Init was recorded, in the capture range `range` */
 	uint32_t range;
-	bool knows_world;     /* `handles` has MPI_COMM_WORLD */
 	bool waits_for_any;   /* of its halves */
 	bool is_blocking;     /* the halves are those of the call itself, not of requests */
 	struct map requests;  /* tf_request() of a handle -> its position + 1 in `made` */
 	struct request *made;
 	size_t made_count, made_capacity;
-	struct map handles;   /* of a communicator that it has made -> its place + 1; 0: not known */
+	struct map handles;   /* of a communicator -> its place + 1; 0: not known */
 	uint64_t *collectives; /* how many it has called, by communicator */
 	struct half *halves;  /* of the call in progress */
 	size_t count, capacity;
@@ -202,8 +201,7 @@ static void take_event(struct ranks *r, struct state *s, const struct event *e, 
 	s->is_confused |= (how & KIND) == CONFUSES;
 	if ((how & KIND) == BEGINS) {
 		s->has_begun = true;
-		s->knows_world = operation_field(&op, TF_FIELD_COMMUNICATOR | TF_ROLE_B, &world);
-		if (s->knows_world)
+		if (operation_field(&op, TF_FIELD_COMMUNICATOR | TF_ROLE_B, &world))
 			*map_put(&s->handles, (uint64_t)world, 0, NULL) = 1;
 		if (operation_field(&op, TF_FIELD_COMMUNICATOR | TF_ROLE_C, &world))
 			*map_put(&s->handles, (uint64_t)world, 0, NULL) = 1;
@@ -255,15 +253,16 @@ static void add_half(struct state *s, const struct half *h)
 	s->is_whole &= h->is_known;
 }
 
-/* SIZE_MAX: not known. Where the handle of MPI_COMM_WORLD is not, it is what was not made. */
+/* SIZE_MAX: not known. */
 static size_t communicator_of(const struct state *s, uint64_t word)
 {
+	enum { MPICH_COMM_WORLD = 0x44000000 };
 	const uint64_t *place = map_find(&s->handles, word, 0);
 
 	place = place ? place : map_find(&s->handles, (uint32_t)word, 0);
 	if (place)
 		return *place ? *place - 1 : SIZE_MAX;
-	return s->knows_world ? SIZE_MAX : 0;
+	return (uint32_t)word == MPICH_COMM_WORLD ? 0 : SIZE_MAX;
 }
 
 static void add_called(struct ranks *r, struct state *s, const struct mpi_form *form, uint8_t kind, unsigned how,
