@@ -14,7 +14,8 @@ enum mpi_call_kind {
 /* LATER: not blocking. INIT: of a persistent request. RETURNS_EARLY: it may be over before its receiver comes. */
 enum { LATER = CALL_KINDS, INIT = 32, RETURNS_EARLY = 64, KIND = CALL_KINDS - 1 };
 
-/* The positions of the arguments, from 1: the peer or root, the tag, the communicator; the source and its tag of BOTH. */
+/* The positions of the arguments, from 1: the peer or root, the tag, the communicator; of BOTH the source and its
+ * tag. */
 struct mpi_form {
 	const char *name; /* without MPI_, the I of nonblocking ones and _init */
 	uint8_t kind, peer, tag, communicator, source, source_tag;

@@ -241,7 +241,8 @@ static void take_events(struct ranks *r, struct state *s)
 			if (e.kind == TF_CALL && e.id < t->functions->count && classes[e.id])
 				take_event(r, s, &e, classes[e.id]);
 	}
-	s->is_confused |= !s->has_begun || !mpi_is_whole(t) || image_range(s->of->image, image_last_ticks(s->of->image)) != s->range;
+	s->is_confused |= !s->has_begun || !mpi_is_whole(t) ||
+			  image_range(s->of->image, image_last_ticks(s->of->image)) != s->range;
 }
 
 /* ---- calls in progress ---- */
