@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a function of MPI does and where its arguments are, for calls whose arguments alone are known. */
-#ifndef PILLION_MPI_FORM_H
-#define PILLION_MPI_FORM_H
+#pragma once
 
 #include "report/read/reader.h"
 
@@ -25,5 +24,3 @@ struct mpi_form {
 uint8_t mpi_form_place(const struct function *f);
 /* The form, and in *ret_how its kind with LATER, INIT and RETURNS_EARLY. */
 const struct mpi_form *mpi_form_at(uint8_t place, unsigned *ret_how);
-
-#endif

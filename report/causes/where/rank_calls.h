@@ -5,8 +5,7 @@
  * stuck and has not sent as many as were to be received, and likewise for the receiver of its message; in a collective,
  * for those who have not called as many on that communicator. What a receive from any source gets is not known, nor is
  * a rank of which events were lost or of which several threads call MPI: that proves nothing. */
-#ifndef PILLION_RANK_CALLS_H
-#define PILLION_RANK_CALLS_H
+#pragma once
 
 #include "report/causes/where/place.h"
 
@@ -25,5 +24,3 @@ struct rank_call {
 
 /* Returns the number of sets. */
 uint32_t rank_calls_find(struct rank_call *ranks, size_t count);
-
-#endif

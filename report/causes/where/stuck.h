@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which of those that wait can never go on, because they wait for each other. */
-#ifndef PILLION_STUCK_H
-#define PILLION_STUCK_H
+#pragma once
 
 #include "report/base/util.h"
 
@@ -31,5 +30,3 @@ void stuck_add(struct stuck_node *node, size_t waker);
 /* Returns the number of sets. */
 uint32_t stuck_solve(struct stuck_node *nodes, size_t count);
 void stuck_free(struct stuck_node *nodes, size_t count);
-
-#endif
