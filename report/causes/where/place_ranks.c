@@ -151,8 +151,8 @@ static enum where_stall stall_of_set(const struct rank_call *calls, const struct
 			continue;
 		count++;
 		together += calls[i].is_collective;
-		receiving += receives(calls[i].item->wait.collective);
-		sending += sends(calls[i].item->wait.collective);
+		receiving += (parallel_of(calls[i].item->wait.collective) & PARALLEL_RECEIVES) != 0;
+		sending += (parallel_of(calls[i].item->wait.collective) & PARALLEL_SENDS) != 0;
 	}
 	return together == count	? WHERE_MISMATCH
 	       : count < all->count	? WHERE_EACH_OTHER
