@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "report/causes/mpi/mpi_communicator.h"
-#include "report/causes/mpi/mpi_form.h"
 #include "report/causes/where/stuck.h"
+#include "report/read/mpi_form.h"
 #include "report/read/operation.h"
 
 enum { RANKS_MOST = 65536, REQUESTS_MOST = 1024, UNKNOWN = -1, ANY = -1, ALL_TAGS = -2, SHOWN = 4 };
@@ -15,7 +15,7 @@ enum { RANKS_MOST = 65536, REQUESTS_MOST = 1024, UNKNOWN = -1, ANY = -1, ALL_TAG
 /* ---- ranks ---- */
 
 /* One half of a message, or a collective. */
-struct half {
+struct rank_half {
 	uint8_t kind;	       /* SEND, RECEIVE, PROBE, FOR_ALL, FOR_SOME */
 	bool returns_early;    /* it may be over before its partner comes */
 	bool is_known;
@@ -25,13 +25,13 @@ struct half {
 	const struct mpi_form *form;
 };
 
-struct request {
-	struct half halves[2];
+struct rank_request {
+	struct rank_half halves[2];
 	size_t count;
 	bool is_persistent;
 };
 
-struct state {
+struct rank_state {
 	struct rank_call *of;
 	uint32_t number;      /* in MPI_COMM_WORLD */
 	bool is_confused;     /* what it has sent and received is not known */
@@ -40,17 +40,17 @@ struct state {
 	bool waits_for_any;   /* of its halves */
 	bool is_blocking;     /* the halves are those of the call itself, not of requests */
 	struct map requests;  /* tf_request() of a handle -> its position + 1 in `made` */
-	struct request *made;
+	struct rank_request *made;
 	size_t made_count, made_capacity;
 	struct map handles;   /* of a communicator -> its place + 1; 0: not known */
 	uint64_t *collectives; /* how many it has called, by communicator */
-	struct half *halves;  /* of the call in progress */
+	struct rank_half *halves;  /* of the call in progress */
 	size_t count, capacity;
 	bool is_whole;	      /* all of these are known */
 };
 
 struct ranks {
-	struct state *items;
+	struct rank_state *items;
 	size_t count;
 	uint32_t *by_number; /* the position of a rank + 1 */
 	struct mpi_job job;
@@ -73,20 +73,20 @@ static uint64_t messages(const struct map *m, int64_t from, uint32_t to, size_t 
 }
 
 /* The rank of the job; UNKNOWN: any source, no rank. */
-static int64_t peer_of(const struct ranks *r, const struct half *h)
+static int64_t peer_of(const struct ranks *r, const struct rank_half *h)
 {
 	const struct mpi_communicator *c = &r->communicators.items[h->communicator];
 
 	return h->peer >= 0 && (size_t)h->peer < c->count ? (int64_t)c->ranks[h->peer] : UNKNOWN;
 }
 
-static bool is_collective(const struct half *h)
+static bool is_collective(const struct rank_half *h)
 {
 	return h->kind == FOR_ALL || h->kind == FOR_SOME;
 }
 
 /* The half has been called. */
-static void enter(struct ranks *r, struct state *s, struct half *h)
+static void enter(struct ranks *r, struct rank_state *s, struct rank_half *h)
 {
 	int64_t peer = h->is_known ? peer_of(r, h) : UNKNOWN;
 
@@ -102,13 +102,14 @@ static void enter(struct ranks *r, struct state *s, struct half *h)
 
 /* ---- calls that have ended ---- */
 
-static struct half half_of(const struct mpi_form *form, uint8_t kind, unsigned how)
+static struct rank_half half_of(const struct mpi_form *form, uint8_t kind, unsigned how)
 {
-	return (struct half){.kind = kind, .form = form, .returns_early = how & RETURNS_EARLY};
+	return (struct rank_half){.kind = kind, .form = form, .returns_early = how & RETURNS_EARLY};
 }
 
-static size_t halves_of_event(const struct ranks *r, const struct state *s, const struct mpi_form *form, unsigned how,
-			      const struct tf_operation *op, struct half *ret)
+static size_t halves_of_event(const struct ranks *r, const struct rank_state *s,
+			      const struct mpi_form *form, unsigned how,
+			      const struct tf_operation *op, struct rank_half *ret)
 {
 	uint8_t kind = how & KIND;
 	size_t place = 0;
@@ -129,7 +130,7 @@ static size_t halves_of_event(const struct ranks *r, const struct state *s, cons
 	return kind == BOTH ? 2 : 1;
 }
 
-static struct request *request_make(struct state *s, uint32_t request)
+static struct rank_request *request_make(struct rank_state *s, uint32_t request)
 {
 	uint64_t *place = map_put(&s->requests, request, 0, NULL);
 
@@ -137,24 +138,24 @@ static struct request *request_make(struct state *s, uint32_t request)
 		s->made = mem_grow(s->made, s->made_count, &s->made_capacity, sizeof(*s->made));
 		*place = ++s->made_count;
 	}
-	s->made[*place - 1] = (struct request){0};
+	s->made[*place - 1] = (struct rank_request){0};
 	return &s->made[*place - 1];
 }
 
-static struct request *request_find(const struct state *s, uint32_t request)
+static struct rank_request *request_find(const struct rank_state *s, uint32_t request)
 {
 	const uint64_t *place = map_find(&s->requests, request, 0);
 
 	return place ? &s->made[*place - 1] : NULL;
 }
 
-static void take_start(struct ranks *r, struct state *s, const struct event *e, const struct tf_operation *op)
+static void take_start(struct ranks *r, struct rank_state *s, const struct event *e, const struct tf_operation *op)
 {
 	int64_t wanted = 1, started = 0;
 
 	operation_field(op, TF_FIELD_BATCH, &wanted);
 	for (uint32_t i = 0; i < e->args_count; i++) {
-		struct request *made;
+		struct rank_request *made;
 
 		if (tf_arg_kind(e->args[i]) != TF_ARG_VALUE)
 			continue;
@@ -166,7 +167,7 @@ static void take_start(struct ranks *r, struct state *s, const struct event *e, 
 	s->is_confused |= started < wanted;
 }
 
-static void take_made(struct ranks *r, struct state *s, const struct tf_operation *op)
+static void take_made(struct ranks *r, struct rank_state *s, const struct tf_operation *op)
 {
 	int64_t handle, id;
 	const uint64_t *place;
@@ -180,10 +181,10 @@ static void take_made(struct ranks *r, struct state *s, const struct tf_operatio
 		place && r->communicators.items[*place].known == r->communicators.items[*place].count ? *place + 1 : 0;
 }
 
-static void take_event(struct ranks *r, struct state *s, const struct event *e, uint8_t place)
+static void take_event(struct ranks *r, struct rank_state *s, const struct event *e, uint8_t place)
 {
 	const struct trace *t = s->of->image->trace;
-	struct request made = {0};
+	struct rank_request made = {0};
 	struct tf_operation op;
 	uint32_t request;
 	const struct mpi_form *form;
@@ -221,7 +222,7 @@ static void take_event(struct ranks *r, struct state *s, const struct event *e, 
 		s->is_confused |= made.is_persistent;
 }
 
-static void take_events(struct ranks *r, struct state *s)
+static void take_events(struct ranks *r, struct rank_state *s)
 {
 	const struct trace *t = s->of->image->trace;
 	const uint8_t *classes = functions_classes(t->functions, mpi_form_place);
@@ -247,7 +248,7 @@ static void take_events(struct ranks *r, struct state *s)
 
 /* ---- calls in progress ---- */
 
-static void add_half(struct state *s, const struct half *h)
+static void add_half(struct rank_state *s, const struct rank_half *h)
 {
 	s->halves = mem_grow(s->halves, s->count, &s->capacity, sizeof(*s->halves));
 	s->halves[s->count++] = *h;
@@ -255,7 +256,7 @@ static void add_half(struct state *s, const struct half *h)
 }
 
 /* SIZE_MAX: not known. */
-static size_t communicator_of(const struct state *s, uint64_t word)
+static size_t communicator_of(const struct rank_state *s, uint64_t word)
 {
 	enum { MPICH_COMM_WORLD = 0x44000000 };
 	const uint64_t *place = map_find(&s->handles, word, 0);
@@ -266,10 +267,10 @@ static size_t communicator_of(const struct state *s, uint64_t word)
 	return (uint32_t)word == MPICH_COMM_WORLD ? 0 : SIZE_MAX;
 }
 
-static void add_called(struct ranks *r, struct state *s, const struct mpi_form *form, uint8_t kind, unsigned how,
+static void add_called(struct ranks *r, struct rank_state *s, const struct mpi_form *form, uint8_t kind, unsigned how,
 		       const uint64_t *words, unsigned peer, unsigned tag)
 {
-	struct half h = half_of(form, kind, how);
+	struct rank_half h = half_of(form, kind, how);
 
 	h.communicator = communicator_of(s, words[form->communicator - 1]);
 	h.is_known = h.communicator != SIZE_MAX;
@@ -279,15 +280,15 @@ static void add_called(struct ranks *r, struct state *s, const struct mpi_form *
 	add_half(s, &h);
 }
 
-static void add_requests(struct state *s, const struct function *f, const struct tf_where_arguments *a)
+static void add_requests(struct rank_state *s, const struct mpi_form *form, const struct tf_where_arguments *a)
 {
-	bool is_one = !strcmp(f->name, "MPI_Wait");
+	bool is_one = form->peer == 1;
 	uint64_t address = a->words[is_one ? 0 : 1], count = is_one ? 1 : a->words[0] & INT32_MAX;
 	const struct look_process *p = s->of->item->process;
 	uint32_t handles[REQUESTS_MOST * 2] = {0};
 	size_t step = 1;
 
-	s->waits_for_any = !strcmp(f->name, "MPI_Waitany") || !strcmp(f->name, "MPI_Waitsome");
+	s->waits_for_any = form->kind & RETURNS_EARLY;
 	s->is_whole = count <= REQUESTS_MOST &&
 		      ((count > 1 && look_memory(p, address, handles, count * 2 * sizeof(*handles))) ||
 		       look_memory(p, address, handles, count * sizeof(*handles)));
@@ -295,7 +296,7 @@ static void add_requests(struct state *s, const struct function *f, const struct
 	if (count > 1 && handles[1] < 1 << 16 && handles[3] < 1 << 16)
 		step = 2;
 	for (size_t i = 0; i < count && s->is_whole; i++) {
-		const struct request *made = request_find(s, tf_request(handles[i * step]));
+		const struct rank_request *made = request_find(s, tf_request(handles[i * step]));
 
 		s->is_whole &= made != NULL;
 		for (size_t k = 0; made && k < made->count; k++)
@@ -315,7 +316,7 @@ static const struct tf_where_arguments *arguments_of(const struct rank_call *ran
 	return a && call && a->call == call ? a : NULL;
 }
 
-static void take_call(struct ranks *r, struct state *s)
+static void take_call(struct ranks *r, struct rank_state *s)
 {
 	const struct tf_where_arguments *a = s->of->item ? arguments_of(s->of) : NULL;
 	const struct function *f =
@@ -331,7 +332,7 @@ static void take_call(struct ranks *r, struct state *s)
 	s->is_whole = true;
 	s->of->is_collective = kind == FOR_ALL || kind == FOR_SOME;
 	if (kind == WAIT) {
-		add_requests(s, f, a);
+		add_requests(s, form, a);
 		return;
 	}
 	s->is_blocking = true;
@@ -347,7 +348,7 @@ static void take_call(struct ranks *r, struct state *s)
 /* ---- who waits for whom ---- */
 
 /* Whether the other half of a message has not been called. */
-static bool is_unmatched(const struct ranks *r, const struct state *s, const struct half *h, uint32_t peer)
+static bool is_unmatched(const struct ranks *r, const struct rank_state *s, const struct rank_half *h, uint32_t peer)
 {
 	uint64_t sent, received;
 
@@ -365,14 +366,14 @@ static bool is_unmatched(const struct ranks *r, const struct state *s, const str
 }
 
 /* The collective that a rank itself is in. */
-static const struct half *collective_of(const struct state *s)
+static const struct rank_half *collective_of(const struct rank_state *s)
 {
 	return s->is_blocking && s->count == 1 && is_collective(&s->halves[0]) ? &s->halves[0] : NULL;
 }
 
-static bool has_come(const struct state *s, const struct half *h)
+static bool has_come(const struct rank_state *s, const struct rank_half *h)
 {
-	const struct half *own = collective_of(s);
+	const struct rank_half *own = collective_of(s);
 
 	if (s->collectives[h->communicator] < h->number)
 		return false;
@@ -381,7 +382,8 @@ static bool has_come(const struct state *s, const struct half *h)
 }
 
 /* Adds those who have not called the half. False: it may end. */
-static bool add_absent(const struct ranks *r, const struct state *s, const struct half *h, struct stuck_node *node,
+static bool add_absent(const struct ranks *r, const struct rank_state *s,
+			      const struct rank_half *h, struct stuck_node *node,
 		       bool each)
 {
 	const struct mpi_communicator *c = &r->communicators.items[h->communicator];
@@ -415,7 +417,7 @@ static bool add_absent(const struct ranks *r, const struct state *s, const struc
 }
 
 /* Whether it surely has not ended if nobody has come. */
-static bool is_sure(const struct state *s, const struct half *h)
+static bool is_sure(const struct rank_state *s, const struct rank_half *h)
 {
 	return h->kind == RECEIVE || h->kind == PROBE || h->kind == FOR_ALL ||
 	       (h->kind == SEND && (!h->returns_early || (s->is_blocking && s->count == 1)));
@@ -423,7 +425,7 @@ static bool is_sure(const struct state *s, const struct half *h)
 
 /* One wait for each half that surely has not ended. Else, or if the call waits for any of them, one of its halves has
  * not ended, and any of those who have not come ends it. */
-static void add_waits(const struct ranks *r, const struct state *s, struct stuck_node *node)
+static void add_waits(const struct ranks *r, const struct rank_state *s, struct stuck_node *node)
 {
 	size_t known = 0;
 
@@ -443,19 +445,21 @@ static void add_waits(const struct ranks *r, const struct state *s, struct stuck
 
 static bool is_finalizing(const struct rank_call *rank)
 {
-	return rank->item && rank->item->wait.collective && !strcmp(rank->item->wait.collective, "MPI_Finalize");
+	const char *name = rank->item ? rank->item->wait.collective : NULL;
+
+	return name && function_kind_of(name, TF_GROUP_MPI).parallel & PARALLEL_ENDS;
 }
 
 /* ---- the whole ---- */
 
-static void state_begin(struct ranks *r, struct rank_call *rank, struct state *s)
+static void state_begin(struct ranks *r, struct rank_call *rank, struct rank_state *s)
 {
-	*s = (struct state){.of = rank,
+	*s = (struct rank_state){.of = rank,
 			    .number = (uint32_t)strtoul(rank->name, NULL, 10),
 			    .collectives = mem_alloc((r->communicators.count + 1) * sizeof(*s->collectives))};
 }
 
-static void state_done(struct state *s)
+static void state_done(struct rank_state *s)
 {
 	map_done(&s->requests);
 	map_done(&s->handles);
@@ -516,7 +520,7 @@ static uint32_t solve(struct ranks *r, struct rank_call *ranks)
 	uint32_t sets;
 
 	for (size_t i = 0; i < r->count; i++) {
-		struct state *s = &r->items[i];
+		struct rank_state *s = &r->items[i];
 		bool is_over = is_finalizing(s->of);
 
 		s->of->is_known = (s->is_whole && s->count) || is_over;

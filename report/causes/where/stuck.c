@@ -40,15 +40,15 @@ static bool may_go_on(const struct stuck_node *nodes, const struct stuck_node *n
 }
 
 /* Tarjan's search for strongly connected components. */
-struct search {
+struct stuck_search {
 	struct stuck_node *nodes;
 	size_t *path, length;
 	uint32_t visited, sets;
 };
 
-static void visit(struct search *s, size_t at);
+static void visit(struct stuck_search *s, size_t at);
 
-static void visit_wakers(struct search *s, struct stuck_node *n)
+static void visit_wakers(struct stuck_search *s, struct stuck_node *n)
 {
 	for (size_t i = 0; i < n->count; i++)
 		for (size_t k = 0; k < n->waits[i].count && is_endless(s->nodes, &n->waits[i]); k++) {
@@ -60,7 +60,7 @@ static void visit_wakers(struct search *s, struct stuck_node *n)
 		}
 }
 
-static bool waits_outside(const struct search *s, size_t first)
+static bool waits_outside(const struct stuck_search *s, size_t first)
 {
 	for (size_t at = first; at < s->length; at++) {
 		const struct stuck_node *n = &s->nodes[s->path[at]];
@@ -74,7 +74,7 @@ static bool waits_outside(const struct search *s, size_t first)
 }
 
 /* `low` of a node whose component is complete is UINT32_MAX. */
-static void visit(struct search *s, size_t at)
+static void visit(struct stuck_search *s, size_t at)
 {
 	struct stuck_node *n = &s->nodes[at];
 	size_t first = s->length;
@@ -95,7 +95,7 @@ static void visit(struct search *s, size_t at)
 
 uint32_t stuck_solve(struct stuck_node *nodes, size_t count)
 {
-	struct search s = {.nodes = nodes, .path = mem_alloc((count + 1) * sizeof(*s.path))};
+	struct stuck_search s = {.nodes = nodes, .path = mem_alloc((count + 1) * sizeof(*s.path))};
 	bool has_changed = true;
 
 	for (size_t i = 0; i < count; i++)

@@ -14,7 +14,7 @@ enum mpi_call_kind {
 enum { LATER = CALL_KINDS, INIT = 32, RETURNS_EARLY = 64, KIND = CALL_KINDS - 1 };
 
 /* The positions of the arguments, from 1: the peer or root, the tag, the communicator; of BOTH the source and its
- * tag. */
+ * tag. Of a WAIT the first is that of the requests, and RETURNS_EARLY: it waits for any of them. */
 struct mpi_form {
 	const char *name; /* without MPI_, the I of nonblocking ones and _init */
 	uint8_t kind, peer, tag, communicator, source, source_tag;

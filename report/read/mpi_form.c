@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/causes/mpi/mpi_form.h"
+#include "report/read/mpi_form.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -25,7 +25,8 @@ static const struct mpi_form forms[] = {
 	{"Comm_create", FOR_ALL, 0, 0, 1}, {"Cart_create", FOR_ALL, 0, 0, 1},
 	{"Cart_sub", FOR_ALL, 0, 0, 1}, {"Graph_create", FOR_ALL, 0, 0, 1},
 	{"Dist_graph_create", FOR_ALL, 0, 0, 1}, {"Dist_graph_create_adjacent", FOR_ALL, 0, 0, 1},
-	{"Wait", WAIT}, {"Waitall", WAIT}, {"Waitany", WAIT}, {"Waitsome", WAIT},
+	{"Wait", WAIT, 1}, {"Waitall", WAIT, 2},
+	{"Waitany", WAIT | RETURNS_EARLY, 2}, {"Waitsome", WAIT | RETURNS_EARLY, 2},
 	{"Start", START}, {"Startall", START}, {"Finalize", FINALIZE},
 	{"Init", BEGINS}, {"Init_thread", BEGINS}, {"Cancel", CONFUSES}, {"Psend", CONFUSES}, {"Precv", CONFUSES},
 };
