@@ -9,7 +9,8 @@
 
 char *proc_file_read(uint32_t pid, const char *name, size_t *ret_size)
 {
-	SCOPED(buffer) path = {0}, bytes = {0};
+	SCOPED(buffer) path = {0};
+	struct buffer bytes = {0};
 	char part[4096];
 	ssize_t n;
 	int fd;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "report/live/doctor/doctor.h"
+#include "report/live/proc_file.h"
 
 /* The text of the row about counters of a GPU, NULL: none. The caller frees it. */
 static char *counters(const char *params)
@@ -35,4 +36,16 @@ Test(doctor, who_may_read_the_counters_of_a_gpu)
 	cr_expect_null(strstr(open, "ERR_NVGPUCTRPERM"));
 	free(restricted);
 	free(open);
+}
+
+Test(proc_file, has_what_it_has_read)
+{
+	size_t size;
+	char *status = proc_file_read((uint32_t)getpid(), "status", &size), *other = strdup("another text");
+
+	cr_assert(status);
+	cr_expect_eq(strncmp(status, "Name:\t", strlen("Name:\t")), 0, "%.20s", status);
+	cr_expect_eq(strlen(status), size);
+	free(other);
+	free(status);
 }
