@@ -230,6 +230,18 @@ static void end_trial(const struct record *r, void *context)
 	seen += 1 << 16;
 }
 
+/* What frees the memory that PyTorch has allocated by operator new. NULL: it is not known. AddressSanitizer has its own
+ * one, and requires that both are of the same kind; and so may a program that embeds Python. One that replaces malloc,
+ * too, as tcmalloc does, frees what it has allocated however it is called. */
+static void (*find_delete(void))(void *)
+{
+	static const char symbol[] = "_ZdlPv";
+
+	if (dso_next("__asan_init") || (dso_before(symbol) && !dso_before("free")))
+		return NULL;
+	return dso_from((void *)torch.name, symbol);
+}
+
 bool annotate_operators_try(void)
 {
 	static const char library[] = "libtorch_cpu.so";
@@ -243,8 +255,7 @@ bool annotate_operators_try(void)
 		return false;
 	TORCH_FUNCTIONS(FIND)
 #undef FIND
-	/* AddressSanitizer has its own, and requires that what allocates and what frees are of the same kind. */
-	torch.free = dso_next("__asan_init") ? NULL : dso_from((void *)torch.name, "_ZdlPv");
+	torch.free = find_delete();
 	if (!torch.free)
 		return false;
 	places = UINT64_MAX;
