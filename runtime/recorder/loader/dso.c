@@ -70,15 +70,16 @@ static int visit_next(struct dl_phdr_info *info, size_t size, void *data)
 	return n->found != NULL;
 }
 
-/* Objects after ours that stay loaded: those of the start, up to libc. What is in none of them, or where there are
- * more, is found in the list. */
+/* Objects after ours that stay loaded: those of the start, up to libc and the loader. Older glibcs have functions in
+ * libraries of their own, of which a dependency of the program may load one after libc, but before the loader. What is
+ * in none of them, or where there are more, is found in the list. */
 enum { KEPT = 128 };
 static struct elf_object kept[KEPT] LARGE;
 static size_t kept_count;
 
 struct keeping {
 	size_t count;
-	bool is_after;
+	bool is_after, has_libc, has_loader;
 };
 
 static int visit_kept(struct dl_phdr_info *info, size_t size, void *data)
@@ -94,7 +95,9 @@ static int visit_kept(struct dl_phdr_info *info, size_t size, void *data)
 	if (!k->is_after)
 		return 0;
 	kept[k->count++] = o;
-	return k->count == KEPT || elf_object_find(&o, "gnu_get_libc_version");
+	k->has_libc |= elf_object_find(&o, "gnu_get_libc_version") != NULL;
+	k->has_loader |= elf_object_find(&o, "_r_debug") != NULL;
+	return k->count == KEPT || (k->has_libc && k->has_loader);
 }
 
 void dso_keep_next(void)
