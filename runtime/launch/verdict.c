@@ -285,13 +285,13 @@ void verdict_make(struct run *run)
 
 void verdict_end(struct run *run)
 {
-	bool has_failed = WIFSIGNALED(run->status) || WEXITSTATUS(run->status);
+	bool is_due = verdict.is_due || WIFSIGNALED(run->status) || WEXITSTATUS(run->status);
 
 	/* COMMAND has failed because mpirun is gone: what was seen before is the cause. */
-	if (getppid() != run->parent && (verdict.bytes || verdict_is_claimed(run))) {
+	if (is_due && getppid() != run->parent && (verdict.bytes || verdict_is_claimed(run))) {
 		forwarder_pass(run);
 		end_say(run);
-	} else if (verdict.is_due || has_failed) {
+	} else if (is_due) {
 		verdict_make(run);
 	}
 	report_kill();
