@@ -25,34 +25,42 @@ static struct {
 	int log; /* 0: there is none, or it is our stderr already */
 } forwarder;
 
+/* "" if it cannot be read. */
+static void target_of(int directory, const char *link, char ret[PATH_MAX])
+{
+	ssize_t n = readlinkat(directory, link, ret, PATH_MAX - 1);
+
+	ret[n < 0 ? 0 : n] = '\0';
+}
+
 static bool is_mpirun(uint32_t pid)
 {
 	char link[48], path[PATH_MAX];
-	ssize_t n;
 
 	snprintf(link, sizeof(link), "/proc/%u/exe", pid);
-	n = readlink(link, path, sizeof(path) - 1);
-	path[n < 0 ? 0 : n] = '\0';
+	target_of(AT_FDCWD, link, path);
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
 		if (strrchr(path, '/') && !strcmp(strrchr(path, '/') + 1, programs[i]))
 			return true;
 	return false;
 }
 
-/* Whether it has the pipe that is our stderr: that of a rank may be a file or another pipe. */
+/* Whether it has the pipe that is our stderr: that of a rank may be a file or another pipe. By names: to ask for the
+ * status of a file may block, as where its server does not answer. */
 static bool reads_stderr(uint32_t pid)
 {
-	char path[48];
+	char path[48], own[PATH_MAX], its[PATH_MAX];
 	struct dirent *entry;
-	struct stat own, its;
 	bool reads = false;
 	DIR *d;
 
 	snprintf(path, sizeof(path), "/proc/%u/fd", pid);
-	d = fstat(STDERR_FILENO, &own) || !S_ISFIFO(own.st_mode) ? NULL : opendir(path);
-	while (d && !reads && (entry = readdir(d)))
-		reads = !fstatat(dirfd(d), entry->d_name, &its, 0) && its.st_ino == own.st_ino &&
-			its.st_dev == own.st_dev;
+	target_of(AT_FDCWD, "/proc/self/fd/2", own);
+	d = strncmp(own, "pipe:", strlen("pipe:")) ? NULL : opendir(path);
+	while (d && !reads && (entry = readdir(d))) {
+		target_of(dirfd(d), entry->d_name, its);
+		reads = !strcmp(its, own);
+	}
 	if (d)
 		closedir(d);
 	return reads;
