@@ -43,7 +43,7 @@ static bool find_arguments(const char *stack, size_t size, uint64_t address, str
 		if ((start ^ ret->call) << (64 - TF_CURRENT_SHIFT))
 			continue;
 		memcpy(&frame, stack + at + TF_START_TO_FRAME, sizeof(frame));
-		if (frame != address + at + (uint64_t)(int64_t)TF_START_TO_FRAME_POINTER)
+		if (frame != address + at + (uint64_t)(int64_t)TF_START_TO_FRAME_POINTER || frame < address)
 			continue;
 		ret->frame = frame;
 		memcpy(ret->words, stack + at + TF_START_TO_REGISTERS, registers);
