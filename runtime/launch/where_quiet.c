@@ -20,6 +20,7 @@
 #include "runtime/shared/common/range.h"
 
 enum { INTERVAL_MS = 250, QUIET_MS = 500, STALL_MS = 1300, PAUSE_MS = 2000, PAUSE_MOST_MS = 64000, ENDING_MS = 2000 };
+enum { ABORT_REST_MS = 5, ABORT_RESTS = 20 };
 enum { COST_SHARE = 200, CREDIT_MS = 1000, FILE_BYTES = 16 << 20, DOUBLED_MOST = 10 };
 /* A process that has used less CPU time since a look is where the look found it. WOKEN_NS: a signal of the terminal
  * wakes it as soon as the launcher. */
@@ -149,6 +150,24 @@ static void look_into_quiet(struct run *run, uint64_t now)
 	quiet.helpers_ns = run->helpers_ns;
 }
 
+/* The stack of a thread that runs is not known. The one that is to abort sleeps soon; other ranks may never. */
+static void await_sleep(const struct living *list, size_t count)
+{
+	const struct timespec rest = {0, ABORT_REST_MS * 1000000};
+	bool is_running = true;
+
+	for (int tries = 0; is_running && tries < ABORT_RESTS; tries++) {
+		is_running = false;
+		for (size_t i = 0; i < count && !is_running; i++) {
+			struct process_stat stat;
+
+			is_running = !list[i].has_ended && process_stat_read(list[i].pid, &stat) && stat.state == 'R';
+		}
+		if (is_running)
+			nanosleep(&rest, NULL);
+	}
+}
+
 void where_quiet_abort(struct run *run)
 {
 	struct living *list;
@@ -157,6 +176,7 @@ void where_quiet_abort(struct run *run)
 	if (!run->range || !range_is_aborting(run->range))
 		return;
 	count = living_processes(run, &list);
+	await_sleep(list, count);
 	for (size_t i = 0; i < count; i++)
 		if (!list[i].has_ended)
 			where_look_quiet(run, &list[i], true);
