@@ -93,11 +93,15 @@ static void run_table(struct answer *a, struct table *t)
 
 static void add_cause(const struct answer *a, const struct fix_first_cause *cause, struct table *t)
 {
+	SCOPED(buffer) text = {0};
+
 	if (!cause)
 		return;
 	table_text(t, cause->rule);
 	answer_saving(t, &cause->saves, a->roles->wall_ns);
-	table_text(t, cause->text.data);
+	buffer_text(&text, cause->text.data);
+	fix_first_told(cause, &text);
+	table_text(t, text.data);
 	answer_line(t, cause->line, true);
 	answer_text(t, buffer_string(&cause->called_from));
 	answer_frames(t, cause);

@@ -53,6 +53,10 @@ struct fix_first {
 
 enum { FIX_PERCENT = 2, FIX_NS = 100000000 };
 
+/* The saving as it is printed beside the text: a part is no larger than its whole. What can save more than the time
+ * that the text states is more than that: then *ret_whole has all that the edit removes, which ends the sentence. */
+struct saving fix_first_told(const struct fix_first_cause *cause, struct buffer *ret_whole);
+
 /* Nothing that saves less is printed. */
 uint64_t fix_first_least(uint64_t wall_ns);
 

@@ -98,26 +98,27 @@ static void join_causes(struct fix_first_cause *kept, struct fix_first_cause *ad
 	fix_first_cause_done(added);
 }
 
-/* A part is no larger than its whole: what can save more than the time that the text states is more than that, and then
- * the text has all that the edit removes. */
-static void tell_whole(struct fix_first_cause *cause)
+struct saving fix_first_told(const struct fix_first_cause *cause, struct buffer *ret_whole)
 {
-	uint64_t cost_ns = cause->saves.cost_ns;
-	struct buffer all = {0};
+	struct saving s = cause->saves;
+	uint64_t whole_ns = cause->whole_ns;
+	/* the stated time is CPU time, and that of the edit has waits for a CPU */
+	bool computes = cause->is_bound && !cause->is_last && !cause->how;
 
-	if (!cause->whole_ns || cause->saves.high_ns <= cause->whole_ns)
-		return;
-	if (!cost_ns)
-		fix_first_limit(&cause->saves, cause->whole_ns);
-	if (cost_ns <= cause->whole_ns + cause->whole_ns * SAVING_PERCENT / 100) /* what is more is how runs differ */
-		return;
-	buffer_text(&all, cause->line ? "; its line takes " : "; all of it takes ");
-	rule_time(&all, cost_ns);
-	buffer_text(&all, " in all threads");
-	buffer_add(&cause->text, all.data, all.size);
-	buffer_add(&cause->rest, all.data, all.size);
-	buffer_done(&all);
-	cause->whole_ns = cost_ns;
+	if (!whole_ns || cause->is_of_callers || s.high_ns <= whole_ns)
+		return s;
+	if (computes || !s.cost_ns) {
+		fix_first_limit(&s, whole_ns);
+		return s;
+	}
+	if (s.cost_ns > whole_ns + whole_ns * SAVING_PERCENT / 100) { /* what is less is how runs differ */
+		whole_ns = s.cost_ns;
+		buffer_text(ret_whole, cause->line ? "; its line takes " : "; all of it takes ");
+		rule_time(ret_whole, whole_ns);
+		buffer_text(ret_whole, " in all threads");
+	}
+	s.high_ns = at_most(s.high_ns, whole_ns > s.saved_ns ? whole_ns : s.saved_ns);
+	return s;
 }
 
 void fix_first_propose(struct choice *k, struct fix_first_cause *cause)
@@ -134,11 +135,8 @@ void fix_first_propose(struct choice *k, struct fix_first_cause *cause)
 		return;
 	}
 	same = fix_first_at(all, cause->line);
-	if (same) {
+	if (same)
 		join_causes(same, cause);
-	} else {
+	else
 		list_add(all, *cause);
-		same = &all->items[all->count - 1];
-	}
-	tell_whole(same);
 }

@@ -75,16 +75,6 @@ static void add_interval(const struct saving *s, struct buffer *out)
 	buffer_text(out, high.data);
 }
 
-/* Of what a rule has measured, no more than the sentence states: by how much runs differ is told by the lower end. */
-static void add_saving(const struct fix_first_cause *cause, struct buffer *out)
-{
-	struct saving s = cause->saves;
-
-	if (cause->finding && !cause->is_of_callers && cause->whole_ns >= s.saved_ns && s.high_ns > cause->whole_ns)
-		s.high_ns = cause->whole_ns;
-	add_interval(&s, out);
-}
-
 /* Its time of its own, where it is not all of it. */
 static void add_own(const struct fix_first_frame *f, struct buffer *out)
 {
@@ -157,19 +147,21 @@ static void summary_first_line(const char *title, const struct fix_first_cause *
 	/* one caller is in the line */
 	bool is_block = is_first && cause->frame_count > (cause->is_of_callers || cause->awaited_at ? 1 : 2);
 	bool is_work = cause->is_bound && !cause->is_last && !cause->how;
+	SCOPED(buffer) whole = {0};
+	struct saving saves = fix_first_told(cause, &whole);
 
 	buffer_print(out, "%-*s ", SUMMARY_LABEL, title);
 	if (is_block && cause->awaited_at)
-		buffer_print(out, "%.*s, which compute here%s", (int)cause->awaited_at, cause->text.data,
-			     buffer_string(&cause->rest));
+		buffer_print(out, "%.*s, which compute here", (int)cause->awaited_at, cause->text.data);
 	else
 		text_fit_sentence(out, cause->text.data, NAME_WIDTH, FIRST_WIDTH);
 	if (!cause->is_of_callers && !cause->awaited_at)
 		summary_called_from(&cause->called_from, out);
+	buffer_text(out, buffer_string(&whole));
 	/* What costs no time has a saving only as its rank. */
 	if (is_work || !cause->finding || !(cause->finding->rule->flags & RULE_NOT_TIME)) {
 		buffer_text(out, is_work || cause->is_of_callers ? "; a change there saves " : "; saves ");
-		add_saving(cause, out);
+		add_interval(&saves, out);
 		if (cause->how)
 			buffer_print(out, " %s", cause->how);
 	}
