@@ -317,6 +317,11 @@ void range_await_kill(const struct tf_range_page *page)
 	}
 }
 
+static bool is_aborting(uint32_t ended)
+{
+	return (ended & (RANGE_ABORTS | RANGE_ABORT_SAID)) == RANGE_ABORTS;
+}
+
 void range_await_abort(struct tf_range_page *page)
 {
 	const struct timespec patience = {0, 100000000};
@@ -325,14 +330,18 @@ void range_await_abort(struct tf_range_page *page)
 	if (!page->launcher || sys_kill((int)page->launcher, SIGCHLD))
 		return;
 	/* It sleeps, so that the launcher can read its stack. */
-	for (int tries = 0; tries < 10 && range_is_aborting(page) && !sys_kill((int)page->launcher, 0); tries++)
-		sys_call(SYS_futex, &page->ended, FUTEX_WAIT, __atomic_load_n(&page->ended, __ATOMIC_ACQUIRE),
-			 &patience);
+	for (int tries = 0; tries < 10; tries++) {
+		uint32_t ended = __atomic_load_n(&page->ended, __ATOMIC_ACQUIRE);
+
+		if (!is_aborting(ended) || sys_kill((int)page->launcher, 0))
+			return;
+		sys_call(SYS_futex, &page->ended, FUTEX_WAIT, ended, &patience);
+	}
 }
 
 bool range_is_aborting(const struct tf_range_page *page)
 {
-	return (__atomic_load_n(&page->ended, __ATOMIC_ACQUIRE) & (RANGE_ABORTS | RANGE_ABORT_SAID)) == RANGE_ABORTS;
+	return is_aborting(__atomic_load_n(&page->ended, __ATOMIC_ACQUIRE));
 }
 
 void range_abort_said(struct tf_range_page *page)
