@@ -147,12 +147,16 @@ bool recorder_attach(struct thread *t, const struct function_table *functions)
 		start = process_inherited.is_configured ? clock_now() : 0; /* of others init.c measures the start */
 		recorder_forget_dispatch();
 		thread_guard_enter(t, &guard);
-		guard.start_ticks = start;
-		/* The TLS of a forked child is a copy of its parent's: the chunks that it refers to are not mapped
-		 * here. */
-		t->page = NULL;
-		process_use_functions(functions);
-		recorder_start();
+		/* A signal handler may have attached the thread meanwhile; or the runtime of a sanitizer, which starts
+		 * when we call the first one of the functions that it interposes. */
+		if (guard.generation != __atomic_load_n(&process.generation, __ATOMIC_ACQUIRE)) {
+			guard.start_ticks = start;
+			/* The TLS of a forked child is a copy of its parent's: the chunks that it refers to are not
+			 * mapped here. */
+			t->page = NULL;
+			process_use_functions(functions);
+			recorder_start();
+		}
 		thread_guard_leave(t, &guard);
 		sample_mask_hide(); /* the image may have inherited our signal as blocked */
 	}

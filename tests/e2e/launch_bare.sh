@@ -65,6 +65,12 @@ if $cc -fsanitize=address -o asan hello.c 2>/dev/null; ASAN_OPTIONS=detect_leaks
 	export ASAN_OPTIONS=detect_leaks=0
 	# shellcheck disable=SC2086
 	runs 'an AddressSanitizer program' preload '' $fixed ./asan
+	# It has the runtime of AddressSanitizer preloaded, too, which starts when our constructor runs.
+	echo '#include <unistd.h>
+int main(void) { return execl("./plain", "plain", (char *)0); }' >starts.c
+	$cc -o plain hello.c && $cc -fsanitize=address -o starts starts.c
+	# shellcheck disable=SC2086
+	runs 'what an AddressSanitizer program starts' preload '' $fixed ./starts
 else
 	skip 'an AddressSanitizer program runs' 'no libasan'
 fi
