@@ -73,7 +73,7 @@ static int visit_next(struct dl_phdr_info *info, size_t size, void *data)
 /* Objects after ours that stay loaded: those of the start, up to libc and the loader. Older glibcs have functions in
  * libraries of their own, of which a dependency of the program may load one after libc, but before the loader. What is
  * in none of them, or where there are more, is found in the list. */
-enum { KEPT = 128 };
+enum { KEPT = 96 };
 static struct elf_object kept[KEPT] LARGE;
 static size_t kept_count;
 
