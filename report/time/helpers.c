@@ -52,13 +52,16 @@ static bool sleeps_at_end(const struct thread_time *t)
 	return f && f->kind.waits == BLOCKED_SLEEP;
 }
 
-/* A watchdog that sleeps lives as long as its program, which ends in one of its sleeps; what ends by itself had
- * something to do. The end of a thread for which its program does not wait may come after the program's last record. */
+/* A watchdog that sleeps lives as long as its program, which ends in one of its sleeps; what ends by itself, or is
+ * terminated while it waits for the next piece of work, as a worker of a pool, had something to do. The end of a thread
+ * for which its program does not wait may come after the program's last record. */
 static bool has_ended(const struct thread_time *t)
 {
+	bool is_awake = t->thread && !sleeps_at_end(t);
+
 	if (t->origin == THREAD_MAIN)
-		return t->image->end == TF_END_EXIT;
-	return t->ended || (t->thread && t->image->end == TF_END_EXIT && !sleeps_at_end(t));
+		return t->image->end == TF_END_EXIT || is_awake;
+	return t->ended || (t->image->end == TF_END_EXIT && is_awake);
 }
 
 static bool is_idle_thread(const struct thread_time *t)

@@ -76,6 +76,18 @@ if python=$(command -v "${PILLION_TEST_PYTHON:-python3}"); then
 	summary threads "$python" threads.py
 	unlike "$(cat summary)" 'unequal work' 'threads that follow each other share no work'
 	is "$(grep -c '^threads ' summary)" 1 'threads without names have one line'
+	cat >pool.py <<-'P'
+		import multiprocessing, time
+		def slow(i):
+		    time.sleep(0.05)
+		    return i
+		if __name__ == '__main__':
+		    with multiprocessing.Pool(2) as pool:
+		        print(sum(pool.imap(slow, range(20))))
+	P
+	summary pool "$python" pool.py
+	like "$(sed -n '/^workers /,/^[^ ]/p' summary)" ' of 2 processes: .*pool\.py:3 slow' \
+		'workers that sleep and are terminated as they wait for work are no idle helpers'
 else
 	skip 'forks and threads of Python' 'no python3'
 fi
