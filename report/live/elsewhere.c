@@ -34,10 +34,10 @@ static void take_line(struct elsewhere *e, const struct index_line *l, const cha
 	if (!is_launch)
 		return;
 	list_add(e, (struct elsewhere_launcher){
-     .run = run,
-     .pid = (uint32_t)index_number(l, "pid"),
-     .host = mem_copy_text(name, host_length),
-});
+		.run = run,
+		.pid = (uint32_t)index_number(l, "pid"),
+		.host = mem_copy_text(name, host_length),
+	});
 }
 
 static void read_index(struct elsewhere *e, const char *capture, const char *name, size_t host_length)

@@ -59,10 +59,10 @@ static void kept_add_line(struct kept_symbols *k, struct kept_module *m, const s
 
 	mem_append(m->lines, m->count, m->capacity,
 		   (struct kept_line){
-      .address = index_number(l, "at"),
-      .number = k->next++,
-      .line = {kept_field(l, "name"), kept_field(l, "file"), line <= INT32_MAX ? (int)line : 0},
-});
+			.address = index_number(l, "at"),
+			.number = k->next++,
+			.line = {kept_field(l, "name"), kept_field(l, "file"), line <= INT32_MAX ? (int)line : 0},
+		   });
 }
 
 COMPARATOR(kept_by_address, struct kept_line, order_of(a->address, b->address) ?: order_of(a->number, b->number))

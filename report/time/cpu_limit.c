@@ -30,10 +30,10 @@ static void add_record(struct cpu_limits *l, const struct usage_samples *u, cons
 {
 	mem_append(l->records, l->count, l->capacity,
 		   (struct record){
-  .of = {u->machine, c->pid ? 0 : u->run, c->pid, c->tid, c->process_start},
-  .ticks = c->ticks,
-  .throttled_ns = c->throttled_ns,
-  .limit = {.mask = c->mask, .cpus = c->cpus, .online = c->online, .quota_ns = c->quota_ns}});
+			.of = {u->machine, c->pid ? 0 : u->run, c->pid, c->tid, c->process_start},
+			.ticks = c->ticks,
+			.throttled_ns = c->throttled_ns,
+			.limit = {.mask = c->mask, .cpus = c->cpus, .online = c->online, .quota_ns = c->quota_ns}});
 }
 
 static bool has_throttled(const struct record *r)

@@ -71,7 +71,7 @@ static void sampled_add(struct usages *u, struct map *known, const struct tf_usa
 	if (!*place) {
 		mem_append(u->sampled, u->sampled_count, u->sampled_capacity,
 			   (struct usage_sampled){
-    .pid = s->pid, .tid = tid, .process_start = s->process_start, .first = *s, .last = *s});
+				.pid = s->pid, .tid = tid, .process_start = s->process_start, .first = *s, .last = *s});
 		*place = u->sampled_count;
 	}
 	p = &u->sampled[*place - 1];

@@ -318,7 +318,8 @@ static void count_short(struct gap_state *s, const struct timeline_entry *b, uin
 		*place = g->short_count;
 		mem_append(g->shorts, g->short_count, g->short_capacity,
 			   (struct gap_short){
-     .process = s->process, .image = b->image, .device = b->device, .operation = b->operation});
+				.process = s->process, .image = b->image, .device = b->device,
+				.operation = b->operation});
 	}
 	kind = &g->shorts[*place];
 	kind->count++;

@@ -217,7 +217,7 @@ static void read_executable(struct jax_executables *ret, const struct trace *t, 
 	number = interner_number(&ret->keys, (const char *)bytes, size);
 	if (number == ret->count) {
 		list_add(ret, (struct jax_executable){
-	   .name = ret->keys.items[number].text + sizeof(sizes), .sizes = sizes});
+			.name = ret->keys.items[number].text + sizeof(sizes), .sizes = sizes});
 	}
 	ret->items[number].count++;
 }

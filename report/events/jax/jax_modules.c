@@ -50,7 +50,7 @@ static uint64_t hash_text(const char *text)
 static struct hlo_part *part_add(struct hlo_parts *p, const char *name, size_t length)
 {
 	list_add(p, (struct hlo_part){
-       .name = mem_copy_text(name, length), .scope = mem_copy_text("", 0), .line = mem_copy_text("", 0)});
+		.name = mem_copy_text(name, length), .scope = mem_copy_text("", 0), .line = mem_copy_text("", 0)});
 	return &p->items[p->count - 1];
 }
 

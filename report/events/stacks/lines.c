@@ -385,7 +385,7 @@ static void lines_defer(struct lines_pass *w, uint64_t seq, uint32_t stack, uint
 	if (!*place) {
 		mem_append(w->deferred, w->deferred_count, w->deferred_capacity,
 			   (struct deferred_call){
-  .seq = seq, .thread = w->scan.thread, .stack = stack, .start = start});
+				.seq = seq, .thread = w->scan.thread, .stack = stack, .start = start});
 		*place = w->deferred_count;
 	}
 	d = &w->deferred[*place - 1];
