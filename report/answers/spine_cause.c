@@ -15,7 +15,7 @@ enum { END_PERCENT = 2 };
 struct role_spines {
 	struct spine_time *times;
 	size_t count;
-	uint64_t all_ns, model_ns, end_ns; /* model_ns: in the network, its gradients, its optimizer */
+	uint64_t all_ns, model_ns, end_ns; /* without imports. model_ns: in the network, its gradients, its optimizer */
 	struct spine found[SPINES];
 	size_t found_count;
 	bool is_foreign;
@@ -124,6 +124,7 @@ static void spine_words(const struct choice *k, const struct role *r, const stru
 			struct fix_first_cause *cause)
 {
 	const struct fix_first_frame *outer = &cause->frames[0], *place = &cause->frames[cause->frame_count - 1];
+	uint64_t cpu_ns = s->all_ns + r->import_ns;
 
 	rule_time(&cause->text, outer->ns);
 	buffer_text(&cause->text, " of ");
@@ -142,12 +143,13 @@ static void spine_words(const struct choice *k, const struct role *r, const stru
 		buffer_text(&cause->text, " down to ");
 		frame_words(place, cause->callee, &cause->text);
 	}
-	if (s->model_ns * 100 >= s->all_ns)
-		buffer_print(&cause->rest, "; the model itself takes %.0f %%",
-			     100 * (double)s->model_ns / (double)s->all_ns);
-	if (s->end_ns * 100 >= s->all_ns * END_PERCENT)
-		buffer_print(&cause->rest, "; with their part of the program's end, which takes %.0f %%",
-			     100 * (double)s->end_ns / (double)s->all_ns);
+	if (s->model_ns * 100 >= cpu_ns)
+		buffer_print(&cause->rest, "; the model itself takes %.0f %% of the CPU time",
+			     100 * (double)s->model_ns / (double)cpu_ns);
+	if (s->end_ns * 100 >= cpu_ns * END_PERCENT)
+		buffer_print(&cause->rest,
+			     "; with their part of the program's end, which takes %.0f %% of the CPU time",
+			     100 * (double)s->end_ns / (double)cpu_ns);
 	buffer_text(&cause->text, buffer_string(&cause->rest));
 }
 

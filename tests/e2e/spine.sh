@@ -63,7 +63,7 @@ lever recursion 'recursion walk leaf' 'leaf$'
 pillion -s cpu -o keeps "$python" "$levers" keeps 0.5 >out 2>err
 report stats --summary keeps.pillion >summary 2>err
 report analyze --json keeps.pillion >found.json 2>err
-like "$(first 'first["Text"]')" "keep.*; with their part of the program's end, which takes [0-9]+ %\$" \
+like "$(first 'first["Text"]')" "keep.*; with their part of the program's end, which takes [0-9]+ % of the CPU time\$" \
 	'keeps: the words of the end'
 is "$(first 'first["Saves High (ns)"] <= frames[0]["Time (ns)"] + 1000')" True 'keeps: no end is above the time'
 is "$(first 'first["Saves Low (ns)"] < 0.29 * first["Saves High (ns)"]')" True \
