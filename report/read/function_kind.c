@@ -142,6 +142,7 @@ static const struct parallel_kind mpi_kinds[] = {
 	{"Gather", ALL, MPI_TO_ROOT + 1},
 	{"Gatherv", ALL, MPI_TO_ROOT + 2},
 	{"Scan Exscan", ALL, MPI_NOTHING},
+	{"Reduce_local", PARALLEL_COLLECTIVE, MPI_NOTHING}, /* it waits for nobody */
 	{"Neighbor_", PARALLEL_COLLECTIVE, MPI_NOTHING},
 	{"File_i Rput Rget Raccumulate", PARALLEL_POSTS, MPI_NOTHING},
 };

@@ -96,6 +96,7 @@ Test(function_kind, calls_of_mpi_are_matched_by_whole_names)
 	cr_expect_eq(mpi("MPI_Iallgatherv").match, MPI_ALL_TO_ALL + 3 + MPI_LATER);
 	cr_expect_eq(mpi("MPI_Ibarrier").match, MPI_ALL_TO_ALL + MPI_LATER);
 	cr_expect_eq(mpi("MPI_Reduce_local").match, MPI_NOTHING);
+	cr_expect_eq(mpi("MPI_Reduce_local").parallel, PARALLEL_COLLECTIVE, "it waits for nobody");
 	cr_expect_eq(mpi("MPI_Info_get").match, MPI_NOTHING);
 }
 
