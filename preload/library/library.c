@@ -243,3 +243,35 @@ void library_end_later(struct call *e, unsigned function, const struct library_s
 {
 	end(e, function, shape, call, request && !call->result ? tf_request(*request) : 0);
 }
+
+void library_end_maker(struct call *e, unsigned function, const struct library_shape *shape, bool is_made,
+		       const struct library_returned *call)
+{
+	struct tf_operation op = {0};
+
+	if (!call_end(e, function, 0))
+		return;
+	library_collect(&op, shape, call);
+	if (is_made)
+		library_mpi_made(&op, shape, call);
+	library_record(e, function, call->result, &op);
+}
+
+void library_end_start_all(struct call *e, unsigned function, const struct library_returned *call)
+{
+	struct tf_operation op = {0};
+	uint32_t requests[EVENT_ARGS];
+	uint64_t words[EVENT_ARGS];
+	unsigned n = 0, count;
+
+	if (!call_end(e, function, 0))
+		return;
+	library_field(&op, TF_FIELD_BATCH, (int)call->words[1]);
+	words[n++] = tf_arg(TF_ARG_OPERATION, 0, library_intern(&op));
+	if (call->result)
+		words[n++] = tf_arg(TF_ARG_RESULT, 0, (unsigned)call->result);
+	count = library_mpi_requests(call, requests, EVENT_ARGS - n);
+	for (unsigned i = 0; i < count; i++)
+		words[n++] = tf_arg(TF_ARG_VALUE, 0, tf_request(requests[i]));
+	call_record(e, function, process_cuda_backtrace[CUDA_OTHER], words, n);
+}

@@ -131,6 +131,13 @@ void library_end(struct call *e, unsigned function, const struct library_shape *
 void library_end_later(struct call *e, unsigned function, const struct library_shape *shape,
 		       const struct library_returned *call, const uint32_t *request);
 
+/* Likewise, with the communicator that it has made, if is_made. */
+void library_end_maker(struct call *e, unsigned function, const struct library_shape *shape, bool is_made,
+		       const struct library_returned *call);
+
+/* Ends a recorded MPI_Startall, with its first requests. */
+void library_end_start_all(struct call *e, unsigned function, const struct library_returned *call);
+
 /* Writes a call for which call_end() returned true and whose operation is known. */
 void library_record(const struct call *e, unsigned function, int result, const struct tf_operation *op);
 

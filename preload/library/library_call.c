@@ -297,7 +297,7 @@ static inline __attribute__((always_inline)) void end(struct library_frame *f, c
 	if (__builtin_expect(!request, 1))
 		library_end(&f->call, function->id, shape, &call);
 	else if (function->shape == SHAPE_MPI_REQUESTS)
-		library_mpi_start_all(&f->call, function->id, &call);
+		library_end_start_all(&f->call, function->id, &call);
 	else
 		library_end_later(&f->call, function->id, shape, &call, (const uint32_t *)call.words[request]);
 }
@@ -311,7 +311,7 @@ static __attribute__((noinline)) void finish_maker(struct library_frame *f, cons
 	if (is_communicator && is_made)
 		library_note(shape, &call);
 	if (f->state == RECORDED && is_communicator)
-		library_mpi_end_maker(&f->call, function->id, shape, is_made, &call);
+		library_end_maker(&f->call, function->id, shape, is_made, &call);
 	else if (f->state == RECORDED)
 		end(f, function);
 	if (!is_communicator && is_made)

@@ -218,46 +218,31 @@ static void add_world(struct tf_operation *op, const struct mpi *m)
 		library_field(op, TF_FIELD_COMMUNICATOR | TF_ROLE_C, (int64_t)m->world_copy);
 }
 
-void library_mpi_end_maker(struct call *e, unsigned function, const struct library_shape *shape, bool is_made,
-			   const struct library_returned *call)
+void library_mpi_made(struct tf_operation *op, const struct library_shape *shape, const struct library_returned *call)
 {
 	bool is_world = shape->key == LIBRARY_KEY_WORLD;
 	const void *made = is_world ? NULL : (const void *)call->words[shape->key_position];
-	const struct mpi *m = is_made && (made || is_world) ? library_of(call) : NULL;
+	const struct mpi *m = made || is_world ? library_of(call) : NULL;
 	uintptr_t handle = m && made ? made_by(m, made) : 0;
-	struct tf_operation op = {0};
 
-	if (!call_end(e, function, 0))
-		return;
-	library_collect(&op, shape, call);
 	if (m && is_world)
-		add_world(&op, m);
+		add_world(op, m);
 	if (handle) {
-		library_field(&op, TF_FIELD_COMMUNICATOR | TF_ROLE_B, (int64_t)handle);
-		library_append(&op, handle, TF_ROLE_B);
+		library_field(op, TF_FIELD_COMMUNICATOR | TF_ROLE_B, (int64_t)handle);
+		library_append(op, handle, TF_ROLE_B);
 	}
-	library_record(e, function, call->result, &op);
 }
 
-void library_mpi_start_all(struct call *e, unsigned function, const struct library_returned *call)
+unsigned library_mpi_requests(const struct library_returned *call, uint32_t *ret_requests, unsigned most)
 {
-	const struct mpi *m = library_of(call);
+	const struct mpi *m = call->result ? NULL : library_of(call);
 	const char *requests = (const char *)call->words[2];
 	int count = (int)call->words[1];
-	struct tf_operation op = {0};
-	uint64_t words[EVENT_ARGS];
 	unsigned n = 0;
 
-	if (!call_end(e, function, 0))
-		return;
-	library_field(&op, TF_FIELD_BATCH, count);
-	words[n++] = tf_arg(TF_ARG_OPERATION, 0, library_intern(&op));
-	if (call->result)
-		words[n++] = tf_arg(TF_ARG_RESULT, 0, (unsigned)call->result);
-	for (int i = 0; m && requests && !call->result && i < count && n < EVENT_ARGS; i++)
-		words[n++] = tf_arg(TF_ARG_VALUE, 0,
-				    tf_request(*(const uint32_t *)(requests + (m->world ? 8 : 4) * i)));
-	call_record(e, function, process_cuda_backtrace[CUDA_OTHER], words, n);
+	for (int i = 0; m && requests && i < count && n < most; i++)
+		ret_requests[n++] = *(const uint32_t *)(requests + (m->world ? 8 : 4) * i);
+	return n;
 }
 
 static int64_t size_of(const struct mpi *m, uintptr_t type)

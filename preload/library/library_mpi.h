@@ -14,13 +14,12 @@ void library_mpi_communicator(struct tf_operation *op, const struct library_retu
  * used yet, and has the ranks of that of the first argument. */
 void library_mpi_note(const struct library_returned *call, const void *made, bool is_later);
 
-/* Ends a recorded call that makes a communicator. Its operation has that, if is_made, and its note in the role B; of
- * MPI_COMM_WORLD the handle, and in the role C another one. */
-void library_mpi_end_maker(struct call *e, unsigned function, const struct library_shape *shape, bool is_made,
-			   const struct library_returned *call);
+/* Appends the communicator that a call has made, and its note in the role B; of MPI_COMM_WORLD the handle, and in the
+ * role C another one. */
+void library_mpi_made(struct tf_operation *op, const struct library_shape *shape, const struct library_returned *call);
 
-/* Ends a recorded MPI_Startall, with its first requests. */
-void library_mpi_start_all(struct call *e, unsigned function, const struct library_returned *call);
+/* The lower halves of the first requests of MPI_Startall, and how many they are; 0: it failed. */
+unsigned library_mpi_requests(const struct library_returned *call, uint32_t *ret_requests, unsigned most);
 
 /* The size of a datatype in bytes; 0: unknown. */
 int64_t library_mpi_bytes(const struct library_returned *call, uintptr_t type);
