@@ -186,14 +186,6 @@ const struct where_frame *where_item_line(const struct where_item *item)
 	return line ? line : where_stack_line(&item->stack);
 }
 
-size_t where_place_find(const struct where_place *p, const struct look_process *process, uint32_t tid)
-{
-	for (size_t i = 0; i < p->count; i++)
-		if (p->items[i].process == process && p->items[i].thread->head.tid == tid)
-			return i;
-	return SIZE_MAX;
-}
-
 bool where_cycle_is_process(const struct where_place *p, uint32_t cycle)
 {
 	for (size_t i = 0; i < p->count; i++)

@@ -222,6 +222,14 @@ static bool is_whole(const struct look *l)
 	return true;
 }
 
+size_t where_place_find(const struct where_place *p, const struct look_process *process, uint32_t tid)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (p->items[i].process == process && p->items[i].thread->head.tid == tid)
+			return i;
+	return SIZE_MAX;
+}
+
 /* Whether something of the look must end the wait of the item. */
 static bool is_closed(const struct where_item *item, bool is_known)
 {
