@@ -92,57 +92,61 @@ static void frame_words(const struct fix_first_frame *f, const char *callee, str
 		buffer_print(ret, " (%s)", callee);
 }
 
-static void add_role(const struct choice *k, const struct role *r, struct buffer *ret)
+/* True: a clause about the role follows, which a comma ends. */
+static bool add_role(const struct choice *k, const struct role *r, struct buffer *ret)
 {
 	const struct role *waiting = r->is_main ? NULL : waiting_role(k, r);
 
 	if (r->is_main)
-		return;
+		return false;
 	buffer_text(ret, ", in ");
 	role_words(r, ret);
 	if (waiting) {
 		buffer_text(ret, ", for which ");
 		role_words(waiting, ret);
-		buffer_text(ret, waiting->threads > 1 ? " wait," : " waits,");
+		buffer_text(ret, waiting->threads > 1 ? " wait" : " waits");
 	}
+	return waiting;
 }
 
-/* A program of whose functions nothing is known; the role may have told it. */
-static void program_words(const char *program, struct fix_first_cause *cause)
+static void frames_words(struct fix_first_cause *cause)
 {
-	struct buffer *text = &cause->text;
-	const char *role = strstr(text->data, ", in ");
+	const struct fix_first_frame *outer = &cause->frames[0], *place = &cause->frames[cause->frame_count - 1];
 
-	if (!role || !strstr(role, program))
-		buffer_print(text, " in %s", program);
-	else if (text->data[text->size - 1] == ',')
-		text->data[--text->size] = '\0';
-	buffer_print(&cause->rest, "; %s has no names of functions without its debug information", program);
+	buffer_text(&cause->text, cause->frame_count > 1 ? " pass through " : " at ");
+	frame_words(outer, cause->frame_count > 1 ? "" : cause->callee, &cause->text);
+	if (cause->frame_count > 1) {
+		buffer_text(&cause->text, " down to ");
+		frame_words(place, cause->callee, &cause->text);
+	}
 }
 
 static void spine_words(const struct choice *k, const struct role *r, const struct role_spines *s,
 			struct fix_first_cause *cause)
 {
-	const struct fix_first_frame *outer = &cause->frames[0], *place = &cause->frames[cause->frame_count - 1];
+	const struct fix_first_frame *outer = &cause->frames[0];
 	uint64_t cpu_ns = s->all_ns + r->import_ns;
+	bool is_unknown = !strcmp(outer->function, CODE_LINE_UNKNOWN), has_clause;
+	/* of whose functions nothing is known */
+	bool is_program =
+		!is_unknown && s->is_foreign && cause->frame_count == 1 && !*outer->line && !*cause->callee;
+	bool is_told = is_program && !r->is_main && strstr(r->label, outer->function);
 
 	rule_time(&cause->text, outer->ns);
 	buffer_text(&cause->text, " of ");
 	rule_time(&cause->text, k->roles->wall_ns);
-	add_role(k, r, &cause->text);
+	has_clause = add_role(k, r, &cause->text);
+	buffer_text(&cause->text, has_clause && !is_told ? "," : "");
 	cause->frames_at = cause->text.size;
-	if (!strcmp(outer->function, CODE_LINE_UNKNOWN)) {
+	if (is_unknown)
 		buffer_text(&cause->text, " in " CODE_LINE_NO_NAMES);
-	} else if (s->is_foreign && cause->frame_count == 1 && !*outer->line && !*cause->callee) {
-		program_words(outer->function, cause);
-	} else {
-		buffer_text(&cause->text, cause->frame_count > 1 ? " pass through " : " at ");
-		frame_words(outer, cause->frame_count > 1 ? "" : cause->callee, &cause->text);
-	}
-	if (cause->frame_count > 1) {
-		buffer_text(&cause->text, " down to ");
-		frame_words(place, cause->callee, &cause->text);
-	}
+	else if (is_program && !is_told)
+		buffer_print(&cause->text, " in %s", outer->function);
+	else if (!is_program)
+		frames_words(cause);
+	if (is_program)
+		buffer_print(&cause->rest, "; %s has no names of functions without its debug information",
+			     outer->function);
 	if (s->model_ns * 100 >= cpu_ns)
 		buffer_print(&cause->rest, "; the model itself takes %.0f %% of the CPU time",
 			     100 * (double)s->model_ns / (double)cpu_ns);
