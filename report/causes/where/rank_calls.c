@@ -107,9 +107,8 @@ static struct rank_half half_of(const struct mpi_form *form, uint8_t kind, unsig
 	return (struct rank_half){.kind = kind, .form = form, .returns_early = how & RETURNS_EARLY};
 }
 
-static size_t halves_of_event(const struct ranks *r, const struct rank_state *s,
-			      const struct mpi_form *form, unsigned how,
-			      const struct tf_operation *op, struct rank_half *ret)
+static size_t halves_of_event(const struct ranks *r, const struct rank_state *s, const struct mpi_form *form,
+			      unsigned how, const struct tf_operation *op, struct rank_half *ret)
 {
 	uint8_t kind = how & KIND;
 	size_t place = 0;
@@ -135,10 +134,9 @@ static struct rank_request *request_make(struct rank_state *s, uint32_t request)
 	uint64_t *place = map_put(&s->requests, request, 0, NULL);
 
 	if (!*place) {
-		s->made = mem_grow(s->made, s->made_count, &s->made_capacity, sizeof(*s->made));
-		*place = ++s->made_count;
+		mem_append(s->made, s->made_count, s->made_capacity, (struct rank_request){0});
+		*place = s->made_count;
 	}
-	s->made[*place - 1] = (struct rank_request){0};
 	return &s->made[*place - 1];
 }
 
@@ -250,8 +248,7 @@ static void take_events(struct ranks *r, struct rank_state *s)
 
 static void add_half(struct rank_state *s, const struct rank_half *h)
 {
-	s->halves = mem_grow(s->halves, s->count, &s->capacity, sizeof(*s->halves));
-	s->halves[s->count++] = *h;
+	mem_append(s->halves, s->count, s->capacity, *h);
 	s->is_whole &= h->is_known;
 }
 
@@ -377,14 +374,13 @@ static bool has_come(const struct rank_state *s, const struct rank_half *h)
 
 	if (s->collectives[h->communicator] < h->number)
 		return false;
-	return !own || own->communicator != h->communicator || own->number != h->number || h->form == NULL ||
+	return !own || own->communicator != h->communicator || own->number != h->number ||
 	       (own->form == h->form && own->peer == h->peer);
 }
 
 /* Adds those who have not called the half. False: it may end. */
-static bool add_absent(const struct ranks *r, const struct rank_state *s,
-			      const struct rank_half *h, struct stuck_node *node,
-		       bool each)
+static bool add_absent(const struct ranks *r, const struct rank_state *s, const struct rank_half *h,
+		       struct stuck_node *node, bool each)
 {
 	const struct mpi_communicator *c = &r->communicators.items[h->communicator];
 	int64_t peer = is_collective(h) ? UNKNOWN : peer_of(r, h);
@@ -437,10 +433,8 @@ static void add_waits(const struct ranks *r, const struct rank_state *s, struct 
 	stuck_wait(node);
 	for (size_t i = 0; i < s->count; i++)
 		known += add_absent(r, s, &s->halves[i], node, false);
-	if (known < s->count)
-		node->count--; /* one may end without them */
-	if (known < s->count)
-		free(node->waits[node->count].wakers);
+	if (known < s->count) /* one may end without them */
+		free(node->waits[--node->count].wakers);
 }
 
 static bool is_finalizing(const struct rank_call *rank)

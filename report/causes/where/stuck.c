@@ -10,16 +10,14 @@ struct stuck_node *stuck_new(size_t count)
 
 void stuck_wait(struct stuck_node *node)
 {
-	node->waits = mem_grow(node->waits, node->count, &node->capacity, sizeof(*node->waits));
-	node->waits[node->count++] = (struct stuck_wait){0};
+	mem_append(node->waits, node->count, node->capacity, (struct stuck_wait){0});
 }
 
 void stuck_add(struct stuck_node *node, size_t waker)
 {
 	struct stuck_wait *w = &node->waits[node->count - 1];
 
-	w->wakers = mem_grow(w->wakers, w->count, &w->capacity, sizeof(*w->wakers));
-	w->wakers[w->count++] = waker;
+	mem_append(w->wakers, w->count, w->capacity, waker);
 }
 
 /* All that can end the wait are stuck. */
