@@ -53,7 +53,7 @@ static void operator_text(const struct trace *t, const struct blob *b, struct bu
 	const uint64_t *arg = (const uint64_t *)(t->bytes.data + b->offset);
 	const struct blob *words = trace_definition(t, TF_BLOB_STRING, (uint32_t)tf_event_last(arg[-1]));
 	uint64_t sequence = tf_arg_value(*arg);
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 	const char *sizes;
 
 	if (words)
@@ -64,7 +64,6 @@ static void operator_text(const struct trace *t, const struct blob *b, struct bu
 		buffer_print(ret, ", seq = %" PRIu64, sequence - 1);
 	buffer_print(ret, ", op_id = %" PRIu32, b->id - OPERATOR_STRINGS);
 	buffer_text(ret, sizes ?: "");
-	buffer_done(&text);
 }
 
 void trace_text(const struct trace *t, const struct blob *b, struct buffer *ret)
