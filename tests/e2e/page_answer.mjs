@@ -48,8 +48,7 @@ async function checkFirst(page) {
 	check(await page.get(VISIBLE) === 'tables' && /def hold\(\):/.test(source) && /import threading/.test(source),
 		'and to the whole source', source);
 	await page.press('#sheet .body .row a');
-	await page.frames(3);
-	check(await page.get(VISIBLE) === 'timeline', 'whose lines lead to their events');
+	check(await page.becomes(`${VISIBLE} === 'timeline'`), 'whose lines lead to their events');
 }
 
 async function checkRoles(page) {
