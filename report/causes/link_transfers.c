@@ -168,6 +168,22 @@ static bool is_other(const struct linker *l, const struct moment *wait, uint32_t
 	return actor != wait->actor;
 }
 
+/* Whether processes share what semaphores, locks and pipes they share: one is the parent of the other, or both have
+ * one. */
+static bool is_family(const struct linker *l, size_t a, size_t b)
+{
+	size_t parent_a = linker_parent(l, a), parent_b = linker_parent(l, b);
+
+	return a == b || parent_a == b || parent_b == a || (parent_a == parent_b && parent_a != SIZE_MAX);
+}
+
+static bool is_relative(const struct linker *l, const struct moment *wait, uint32_t actor)
+{
+	const struct actor *actors = l->causes->actors;
+
+	return actor != wait->actor && is_family(l, actors[actor].image->process, actors[wait->actor].image->process);
+}
+
 enum { NEAR = 8 };
 
 /* When the actor was last not in a long call, before that time. `places` has, by actor, the long call that the last
@@ -188,20 +204,12 @@ static uint64_t last_running(const struct linker *l, size_t *places, uint32_t ac
 }
 
 enum { THREADS_MOST = 64, FAMILY_MOST = 512, RELEASED_NS = 100000 };
-#define SEVERAL (NODE_NONE - 1)
 
-/* Whether processes share what semaphores and locks they share: one is the parent of the other, or both have one. */
-static bool is_family(const struct linker *l, size_t a, size_t b)
-{
-	size_t parent_a = linker_parent(l, a), parent_b = linker_parent(l, b);
-
-	return a == b || parent_a == b || parent_b == a || (parent_a == parent_b && parent_a != SIZE_MAX);
-}
-
-/* The only other thread of the process, or of its family, that was not in a call shortly before the wait ended, within
- * the shortest window in which there is such a thread; NODE_NONE: none, or several. The window is at most most_ns and a
- * quarter of the wait: on a busy machine a thread that was woken waits for a CPU. */
-static uint32_t only_running_of(const struct linker *l, size_t *places, const struct moment *wait, bool of_family,
+/* The other thread of the process, or of its family, that was not in a call shortly before the wait ended, within the
+ * shortest window in which there is such a thread; of several the first one: it has woken the others, too. NODE_NONE:
+ * none. The window is at most most_ns and a quarter of the wait: on a busy machine a thread that was woken waits for a
+ * CPU, and what has woken it may have ended meanwhile. */
+static uint32_t first_running_of(const struct linker *l, size_t *places, const struct moment *wait, bool of_family,
 				uint64_t most_ns, uint64_t *ret_ns)
 {
 	static const uint64_t windows_ns[] = {1, 100000, 1000000, 10000000, 50000000};
@@ -216,29 +224,32 @@ static uint32_t only_running_of(const struct linker *l, size_t *places, const st
 	if (of_family && s->actor_count > FAMILY_MOST)
 		return NODE_NONE;
 	for (uint32_t i = first; i < s->actor_count && (of_family || s->actors[i].image == image); i++) {
-		uint64_t ns;
+		uint64_t ns = s->actors[i].end_ns;
 
-		if (i == wait->actor || s->actors[i].start_ns >= wait->end_ns || s->actors[i].end_ns < wait->end_ns ||
-		    s->actors[i].is_stream || !is_family(l, image->process, s->actors[i].image->process))
+		if (i == wait->actor || s->actors[i].start_ns >= wait->end_ns || s->actors[i].is_stream ||
+		    (ns < wait->end_ns && (!of_family || ns <= wait->start_ns)) ||
+		    !is_family(l, image->process, s->actors[i].image->process))
 			continue;
 		if (++count > THREADS_MOST)
 			return NODE_NONE;
-		ns = last_running(l, places, i, wait->end_ns);
+		if (ns >= wait->end_ns)
+			ns = last_running(l, places, i, wait->end_ns);
 		if (ns <= wait->start_ns || wait->end_ns - ns > windows_ns[window])
 			continue;
-		found = found == NODE_NONE ? i : SEVERAL;
 		for (; window && wait->end_ns - ns <= windows_ns[window - 1]; window--)
+			found = NODE_NONE;
+		if (found == NODE_NONE || ns < *ret_ns) {
 			found = i;
-		if (found == i)
 			*ret_ns = ns;
+		}
 	}
-	return found == SEVERAL ? NODE_NONE : found;
+	return found;
 }
 
-static uint32_t only_running(const struct linker *l, size_t *places, const struct moment *wait, uint64_t most_ns,
+static uint32_t first_running(const struct linker *l, size_t *places, const struct moment *wait, uint64_t most_ns,
 			     uint64_t *ret_ns)
 {
-	return only_running_of(l, places, wait, false, most_ns, ret_ns);
+	return first_running_of(l, places, wait, false, most_ns, ret_ns);
 }
 
 /* The thread of the process with that number, as far as it was recorded. */
@@ -332,9 +343,9 @@ static uint32_t thread_cause(const struct linker *l, size_t *places, const struc
 	}
 	found = ended_beside(l, places, wait, ENDED_NS);
 	if (found == NODE_NONE) {
-		found = only_running(l, places, wait, UINT64_MAX, ret_ns);
+		found = first_running(l, places, wait, UINT64_MAX, ret_ns);
 		if (found == NODE_NONE && wait->lock)
-			found = only_running_of(l, places, wait, true, RELEASED_NS * 10, ret_ns);
+			found = first_running_of(l, places, wait, true, REAP_NS, ret_ns);
 		if (found != NODE_NONE)
 			return found;
 		found = ended_beside(l, places, wait, part_ns < LATE_NS ? part_ns : LATE_NS);
@@ -365,7 +376,8 @@ static bool is_of_launcher(const struct linker *l, const struct moment *wait)
 }
 
 struct causes_of_ends {
-	struct endings processes, sends, wakes, locked; /* locked: ends of waits for locks that others did not share */
+	struct endings processes, sends, writes, wakes;
+	struct endings locked; /* ends of waits for locks that others did not share */
 };
 
 /* Who released the lock: the last other thread that took it during the wait, else the one that held it before, unless
@@ -377,7 +389,7 @@ static void link_lock(struct linker *l, const struct causes_of_ends *all, size_t
 	uint64_t ns;
 
 	if (from == NODE_NONE || wait->end_ns - last_running(l, places, from, wait->end_ns) > RELEASED_NS) {
-		other = only_running(l, places, wait, RELEASED_NS, &ns);
+		other = first_running(l, places, wait, RELEASED_NS, &ns);
 		from = other == NODE_NONE ? from : other;
 	}
 	if (from == NODE_NONE)
@@ -401,6 +413,9 @@ static const struct ending *cause_of(const struct linker *l, const struct causes
 		return last_ending(l, &all->wakes, wait, WAKE_NS, is_thread_beside);
 	if (kind == MOMENT_RECEIVE || kind == MOMENT_POLL)
 		cause = last_ending(l, &all->sends, wait, WAKE_NS, is_other);
+	if (!cause && kind == MOMENT_POLL && !read_after(&l->of[MOMENT_RECEIVE], wait))
+		cause = last_ending(l, &all->writes, wait, length_ns / 10 < REAP_NS ? length_ns / 10 : REAP_NS,
+				    is_relative);
 	if (!cause && (kind == MOMENT_RECEIVE || kind == MOMENT_POLL))
 		cause = last_ending(l, &all->sends, wait, REAP_NS, is_descendant);
 	return cause ?: last_ending(l, &all->processes, wait, REAP_NS, is_descendant);
@@ -425,7 +440,7 @@ static void link_only_cause(struct linker *l, const struct causes_of_ends *all, 
 		return;
 	}
 	if (kind == MOMENT_POLL && sends_for_others(l, wait))
-		running = only_running(l, places, wait, TOLD_NS, &ns);
+		running = first_running(l, places, wait, TOLD_NS, &ns);
 	cause = running == NODE_NONE ? cause_of(l, all, kind, wait) : NULL;
 	if (cause) {
 		link_wait(l, wait, cause->actor, cause->ns);
@@ -434,7 +449,7 @@ static void link_only_cause(struct linker *l, const struct causes_of_ends *all, 
 	if (kind == MOMENT_WAIT)
 		running = thread_cause(l, places, wait, &ns);
 	else if (running == NODE_NONE && kind == MOMENT_POLL && is_of_launcher(l, wait))
-		running = only_running(l, places, wait, TOLD_NS, &ns);
+		running = first_running(l, places, wait, TOLD_NS, &ns);
 	if (running != NODE_NONE)
 		link_wait(l, wait, running, ns);
 }
@@ -461,6 +476,7 @@ void link_only_causes(struct linker *l)
 		if (l->last_of[i] != NODE_NONE)
 			endings_add(&all.processes, s->actors[l->last_of[i]].end_ns, 0, l->last_of[i]);
 	endings_of(&l->of[MOMENT_SEND], &all.sends);
+	endings_of(&l->of[MOMENT_WRITE], &all.writes);
 	endings_of(&l->of[MOMENT_WAKE], &all.wakes);
 	for (size_t i = 0; i < l->of[MOMENT_WAIT].count; i++)
 		if (l->of[MOMENT_WAIT].items[i].takes_lock)
@@ -469,12 +485,14 @@ void link_only_causes(struct linker *l)
 	endings_sort(&all.processes);
 	endings_sort(&all.locked);
 	endings_sort(&all.sends);
+	endings_sort(&all.writes);
 	endings_sort(&all.wakes);
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++)
 		for (size_t i = 0; i < l->of[kinds[k]].count; i++)
 			link_only_cause(l, &all, places, kinds[k], &l->of[kinds[k]].items[i]);
 	free(all.processes.items);
 	free(all.sends.items);
+	free(all.writes.items);
 	free(all.wakes.items);
 	free(all.locked.items);
 }

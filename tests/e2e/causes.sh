@@ -95,6 +95,39 @@ END
 pillion -f -o spawned --stats=false python3 spawned.py >/dev/null 2>&1
 unlike "$(report stats --summary spawned.pillion)" '<string>:1 ' 'the line by which a worker is started is not named'
 
+# Main waits for each result, its threads for what the workers write, in polls of several pipes, and workers for the
+# semaphore of a pipe that another one holds as it reads: most of that is too short to be recorded.
+pool_saves() { # NAME LINE LEAST: ms that no sleep in the workers saves, and whether the summary says so
+	local low
+	pillion -f -o "$1" --stats=false python3 "$1.py" >/dev/null 2>&1
+	read -r _ predicted low high < <(saved "$1" "line~$1.py:$2=0")
+	diag "$1: predicted $predicted ms [$low, $high]"
+	ok "$1: the sleeps of workers cost the run" [ "$predicted" -ge "$3" ]
+	like "$(report stats --summary "$1.pillion" | tr -s '\n ' ' ')" "FIX FIRST [^;]*$1\.py:$2 .*; saves " \
+		"$1: the line is named"
+}
+cat >pool_get.py <<'END'
+import multiprocessing, time
+def work(i):
+    time.sleep(0.06)
+if __name__ == '__main__':
+    with multiprocessing.get_context('fork').Pool(2) as pool:
+        for result in [pool.apply_async(work, (i,)) for i in range(30)]:
+            result.get()
+END
+pool_saves pool_get 3 600
+sed 's/for result in .*:/for result in pool.imap(work, range(30)):/; s/result.get()/pass/' pool_get.py >pool_imap.py
+pool_saves pool_imap 3 600
+cat >pool_future.py <<'END'
+import concurrent.futures, multiprocessing, time
+def work(i):
+    time.sleep(0.9 if i == 3 else 0.02)
+if __name__ == '__main__':
+    with concurrent.futures.ProcessPoolExecutor(3, multiprocessing.get_context('fork')) as pool:
+        list(pool.map(work, range(30)))
+END
+pool_saves pool_future 3 600
+
 if [ -x "$targets/cuda_causes" ]; then
 	target=cuda_causes
 	holds kernel 'kernel~slow=0.5x' 'a kernel that takes half of its time'
