@@ -9,8 +9,10 @@
 
 /* Over shorter distances the errors of two pairs make the rate too inaccurate. */
 #define SPACING_NS 1000000000u
-/* Below this distance a nominal rate, if there is one, is more accurate than a measured one. */
+/* Below this distance a nominal rate, if there is one, is more accurate than a measured one for what lies outside. */
 #define SHORT_NS 10000000u
+/* 1 / the error of a nominal rate: the recorder measures it over 0.2 ms where no processor states it. */
+#define NOMINAL_PART 1000
 
 void clock_map_add(struct clock_map *map, const struct tf_clock_pair *pair)
 {
@@ -90,6 +92,17 @@ static double whole_slope(struct clock_map *map)
 	return 1;
 }
 
+/* The slope from pair i to the next one, which puts both where they were read; the nominal one if it is closer. */
+static double inner_slope(const struct clock_map *map, size_t i, double nominal)
+{
+	const struct tf_clock_pair *a = &map->pairs[i], *b = a + 1;
+	uint64_t ticks = b->ticks - a->ticks;
+
+	if (map->hz >= 1000 && (a->error_ticks > ticks / NOMINAL_PART || b->error_ticks > ticks / NOMINAL_PART))
+		return nominal;
+	return (double)(b->monotonic_ns - a->monotonic_ns) / (double)ticks;
+}
+
 void clock_map_build(struct clock_map *map)
 {
 	double slope, scale;
@@ -105,11 +118,8 @@ void clock_map_build(struct clock_map *map)
 	map->slopes = mem_alloc((map->count + 1) * sizeof(*map->slopes));
 	for (size_t i = 0; i < map->count; i++)
 		map->slopes[i] = slope;
-	if (map->source == TF_CLOCK_MONOTONIC || map->count < 3)
-		return;
-	for (size_t i = 0; i + 1 < map->count; i++)
-		map->slopes[i] = (double)(map->pairs[i + 1].monotonic_ns - map->pairs[i].monotonic_ns) /
-			       (double)(map->pairs[i + 1].ticks - map->pairs[i].ticks);
+	for (size_t i = 0; map->source != TF_CLOCK_MONOTONIC && i + 1 < map->count; i++)
+		map->slopes[i] = inner_slope(map, i, slope);
 }
 
 void clock_map_place(struct clock_map *map, const struct clock_offset *offset, uint64_t error_ns)
