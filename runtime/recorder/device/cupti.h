@@ -21,7 +21,7 @@ void cupti_check_driver(void);
  * another thread opens CUPTI. */
 static inline void cupti_follow(bool is_wanted)
 {
-	bool has_changed = is_wanted ? !cupti_phase_has(CUPTI_SETTLED) || cupti_is_asked()
+	bool has_changed = is_wanted ? !cupti_phase_has(CUPTI_SETTLED) || (cupti_may_record() && cupti_is_asked())
 				     : cupti_phase_has(CUPTI_RECORDS);
 
 	if (__builtin_expect(has_changed, 0))

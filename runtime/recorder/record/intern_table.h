@@ -32,26 +32,25 @@ static inline uint64_t intern_mix(uint64_t x)
 	return x ^ x >> 29;
 }
 
-/* Fast path: the entry of `key` if that is in its first place in the first page or in the first level, as most keys
- * are; else NULL, and intern_find(), intern_get() or intern_add() must look further. */
-static inline struct intern_entry *intern_near(const struct intern_table *t, uint64_t key)
+/* Fast path: the place of `key` if it is its first one in the first page or in the first level, as for most keys; else
+ * SIZE_MAX, and intern_find(), intern_get() or intern_add() must look further. */
+static inline size_t intern_near(const struct intern_table *t, uint64_t key)
 {
-	struct intern_entry *first = __atomic_load_n(&t->level[0], __ATOMIC_ACQUIRE), *e;
+	const struct intern_entry *first = __atomic_load_n(&t->level[0], __ATOMIC_ACQUIRE);
 	uint64_t hash = intern_mix(key);
+	size_t place = hash & (INTERN_FIRST_PAGE - 1);
 
 	if (__builtin_expect(!first, 0))
-		return NULL;
-	e = &first[hash & (INTERN_FIRST_PAGE - 1)];
-	if (__atomic_load_n(&e->key, __ATOMIC_ACQUIRE) != key)
-		e = &first[hash & (INTERN_FIRST_LEVEL - 1)];
-	return __builtin_expect(__atomic_load_n(&e->key, __ATOMIC_ACQUIRE) == key, 1) ? e : NULL;
+		return SIZE_MAX;
+	if (__atomic_load_n(&first[place].key, __ATOMIC_ACQUIRE) == key)
+		return place;
+	place = hash & (INTERN_FIRST_LEVEL - 1);
+	return __atomic_load_n(&first[place].key, __ATOMIC_ACQUIRE) == key ? place : SIZE_MAX;
 }
 
 static inline uint32_t intern_number(const struct intern_table *t, uint64_t key)
 {
-	const struct intern_entry *e = intern_near(t, key);
-
-	return e ? (uint32_t)(e - t->level[0]) + 1 : 0;
+	return (uint32_t)(intern_near(t, key) + 1);
 }
 
 /* The number of `key`; 0 if it is absent. */

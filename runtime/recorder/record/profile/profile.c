@@ -139,10 +139,10 @@ static __attribute__((cold)) uint64_t *row_make(struct profile_space *space, con
 
 static uint64_t *row_find(const struct record_profile *p, uint64_t hash)
 {
-	const struct intern_entry *e = intern_near(&p->rows, hash);
+	size_t place = intern_near(&p->rows, hash);
 
-	if (__builtin_expect(e != NULL, 1))
-		return (uint64_t *)__atomic_load_n(&e->value, __ATOMIC_ACQUIRE);
+	if (__builtin_expect(place != SIZE_MAX, 1))
+		return (uint64_t *)__atomic_load_n(&p->rows.level[0][place].value, __ATOMIC_ACQUIRE);
 	return (uint64_t *)intern_get(&p->rows, hash);
 }
 
