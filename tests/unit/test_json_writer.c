@@ -23,7 +23,8 @@ Test(json_writer, commas_stand_between_values_only)
 	json_null(&w);
 	json_end(&w, ']');
 	json_member_string(&w, "none", NULL);
-	json_member_ready(&w, "ready", "[1,2]");
+	json_name(&w, "ready");
+	json_ready(&w, "[1,2]");
 	json_end(&w, '}');
 	cr_assert_str_eq(b.data, "{\"name\":\"a\\\"b\",\"empty\":[],"
 				 "\"values\":[18446744073709551615,-7,{},true,null],\"none\":null,\"ready\":[1,2]}");

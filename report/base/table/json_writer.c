@@ -97,18 +97,6 @@ void json_member_number(struct json_writer *w, const char *name, uint64_t number
 	json_number(w, number);
 }
 
-void json_member_bool(struct json_writer *w, const char *name, bool value)
-{
-	json_name(w, name);
-	json_bool(w, value);
-}
-
-void json_member_ready(struct json_writer *w, const char *name, const char *json)
-{
-	json_name(w, name);
-	json_ready(w, json);
-}
-
 /* Most texts consist of characters that need no escape: runs of those are copied at once. */
 void json_add(struct buffer *b, const char *text)
 {

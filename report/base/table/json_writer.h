@@ -44,8 +44,6 @@ void json_ready(struct json_writer *w, const char *json);
 
 void json_member_string(struct json_writer *w, const char *name, const char *text);
 void json_member_number(struct json_writer *w, const char *name, uint64_t number);
-void json_member_bool(struct json_writer *w, const char *name, bool value);
-void json_member_ready(struct json_writer *w, const char *name, const char *json);
 
 /* Appends a JSON string with its quotes, without a comma. */
 void json_add(struct buffer *b, const char *text);
