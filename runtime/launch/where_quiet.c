@@ -19,7 +19,7 @@
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/range.h"
 
-enum { INTERVAL_MS = 250, QUIET_MS = 500, STALL_MS = 1300, PAUSE_MS = 2000, PAUSE_MOST_MS = 64000, ENDING_MS = 2000 };
+enum { INTERVAL_MS = 250, QUIET_MS = 500, STALL_MS = 1300, ENDING_MS = 2000, PAUSE_MS = 500, PAUSE_MOST_MS = 64000 };
 enum { ABORT_REST_MS = 5, ABORT_RESTS = 20 };
 enum { COST_SHARE = 200, CREDIT_MS = 1000, FILE_BYTES = 16 << 20, DOUBLED_MOST = 10 };
 /* A process that has used less CPU time since a look is where the look found it. WOKEN_NS: a signal of the terminal

@@ -8,7 +8,7 @@ unset "${!SLURM_@}" PMIX_NAMESPACE PMIX_RANK OMPI_COMM_WORLD_RANK RANK MASTER_AD
 command -v python3 >/dev/null || skip_all 'no python3'
 
 cat >waits.py <<'END'
-import asyncio, fcntl, multiprocessing as mp, os, signal, subprocess, sys, time
+import asyncio, fcntl, multiprocessing as mp, os, signal, struct, subprocess, sys, time
 
 
 def both(a, b):
@@ -57,13 +57,44 @@ def takes(one, two):
     with open(one, "w") as f, open(two, "w") as g:
         fcntl.flock(f, fcntl.LOCK_EX)
         time.sleep(0.3)
-        fcntl.flock(g, fcntl.LOCK_EX)  # both lock
+        fcntl.flock(g, fcntl.LOCK_EX)  # both wait for files
 
 
 def flock():
     if os.fork() == 0:
         takes("one", "two")
     takes("two", "one")
+
+
+def ranges(one, two):
+    with open("three", "a") as f:
+        fcntl.fcntl(f, 38, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, one, 1, 0))  # F_OFD_SETLKW
+        time.sleep(0.3)
+        fcntl.fcntl(f, 38, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, two, 1, 0))  # both lock a range
+
+
+def ofd():
+    if os.fork() == 0:
+        ranges(0, 1)
+    ranges(1, 0)
+
+
+def any():
+    a, b = os.pipe(), os.pipe()
+    for ends in (a[0], b[1]), (b[0], a[1]):
+        if os.fork() == 0:
+            os.read(ends[0], 1)  # children read
+            os.write(ends[1], b"x")
+    os.wait()
+
+
+def inherited():
+    f = open("four", "w")
+    fcntl.flock(f, fcntl.LOCK_EX)
+    if os.fork() == 0:
+        time.sleep(1000)
+    f.close()
+    fcntl.flock(open("four", "w"), fcntl.LOCK_EX)
 
 
 async def task(a, b):
@@ -160,7 +191,9 @@ named join 2 "waits.py:$(line 'nobody gets') waits for a child process" 'QueueFe
 named pipe 2 "the main thread at waits.py:$(line 'nobody reads') waits for a pipe,$"
 named socket 2 "waits.py:$(line 'child receives') waits for a socket" \
 	"waits.py:$(line 'parent receives') waits for a socket"
-named flock 2 "waits.py:$(line 'both lock') waits for a lock of a file"
+named flock 2 "waits.py:$(line 'both wait for files') waits for a lock of a file"
+named ofd 2 "waits.py:$(line 'both lock a range') waits for a lock of a file"
+named any 3 "waits.py:$(line 'children read') waits for a pipe"
 named loop 1 \
 	"^DEADLOCK +the main thread at waits.py:$(line 'runs the loop') waits for a wakeup of its event loop, and no"
 
@@ -171,7 +204,7 @@ has_judged() {
 	[ -n "$look" ] && [ -n "$(find run.pillion -maxdepth 0 -newer "$look")" ]
 }
 
-for name in handler sleeps busy outside; do
+for name in handler sleeps busy outside inherited; do
 	started "$name"
 	ok "$name: it was judged" eventually has_judged
 	ended

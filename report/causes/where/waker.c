@@ -5,6 +5,7 @@
  * by stuck ones only is stuck, too. Of the stuck ones, those that wait for each other are the cause; others only wait
  * for them. */
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -84,6 +85,17 @@ static bool add_waker(struct wakers *w, uint32_t pid)
 	return false;
 }
 
+/* A wait for any child, or one of a group. */
+static bool add_children(struct wakers *w, const struct look_process *p)
+{
+	bool has = false;
+
+	for (size_t i = 0; i < w->look->count; i++)
+		if (w->look->processes[i].head.parent_pid == p->head.pid)
+			has = w->is[i] = true;
+	return has;
+}
+
 /* Those that have the memory of a futex mapped. Another program may map a file that has a name, unless Python's
  * multiprocessing has made it. */
 static bool add_mapping(struct wakers *w, const struct look_process *p, uint64_t address)
@@ -101,28 +113,94 @@ static bool add_mapping(struct wakers *w, const struct look_process *p, uint64_t
 	return true;
 }
 
-/* Those that have the lock: a line of /proc/locks "1: -> FLOCK ADVISORY WRITE PID DEVICE:INODE ..." has who waits. */
-static bool add_lock_holders(struct wakers *w, const struct look_process *p)
-{
-	char wanted[64] = "", file[64];
-	bool has_all = true, has = false;
+/* A line of /proc/locks: "1: FLOCK  ADVISORY  WRITE PID DEVICE:INODE START END", "1: -> FLOCK ..." of one that waits.
+ * `pid`: who took it, -1: an open file description. */
+struct file_lock {
+	bool waits, is_outside;
+	char kind[8], access[8], file[64], start[24], end[24];
 	long pid;
+};
 
-	for (int round = 0; round < 2; round++)
-		for (const char *line = strstr(p->sockets, "lock "); line; line = strstr(line + 1, "\nlock ")) {
-			const char *at = strchr(line + 1, ':');
-			bool waits = at && !strncmp(at, ": ->", 4);
+/* The text after the next line that begins with the word; NULL: there is none. */
+static const char *next_lock(const char *at, const char *word, struct file_lock *ret)
+{
+	while (*at) {
+		const char *colon = strchr(at, ':'), *line = at;
+		char outside[8] = "";
 
-			if (!at || sscanf(at + (waits ? 4 : 1), " %*s %*s %*s %ld %63s", &pid, file) != 2)
-				continue;
-			if (!round && waits && pid == (long)p->head.pid)
-				strcpy(wanted, file);
-			if (!round || waits || strcmp(file, wanted) != 0)
+		at += strcspn(at, "\n");
+		at += *at == '\n';
+		if (strncmp(line, word, strlen(word)) != 0 || !colon)
+			continue;
+		ret->waits = !strncmp(colon, ": ->", 4);
+		if (sscanf(colon + (ret->waits ? 4 : 1), " %7s %*s %7s %ld %63s %23s %23s%*[ ]%7[outside]", ret->kind,
+			   ret->access, &ret->pid, ret->file, ret->start, ret->end, outside) >= 6) {
+			ret->is_outside = *outside;
+			return at;
+		}
+	}
+	return NULL;
+}
+
+static bool is_same_lock(const struct file_lock *a, const struct file_lock *b)
+{
+	return !strcmp(a->kind, b->kind) && !strcmp(a->access, b->access) && !strcmp(a->file, b->file) &&
+	       !strcmp(a->start, b->start) && !strcmp(a->end, b->end);
+}
+
+/* Those that have the lock, of a descriptor also those that inherited it. A lock for reading has its like. */
+static bool add_lock_holder(struct wakers *w, const struct file_lock *lock)
+{
+	bool is_of_process = !strcmp(lock->kind, "POSIX"), has = is_of_process;
+
+	for (size_t i = 0; i < w->look->count && !is_of_process; i++) {
+		const char *at = w->look->processes[i].sockets;
+		struct file_lock held;
+
+		while ((at = next_lock(at, "held ", &held))) {
+			bool is = is_same_lock(&held, lock);
+
+			w->is[i] |= is;
+			has |= is;
+			if (is && held.is_outside)
+				return false;
+		}
+	}
+	return has && ((!is_of_process && !strcmp(lock->access, "WRITE")) ||
+		       (lock->pid > 0 && add_waker(w, (uint32_t)lock->pid)));
+}
+
+/* Whether the line is that of a lock for which the process waits by the descriptor. */
+static bool is_wanted(const struct look_process *p, const struct file_lock *lock, uint64_t descriptor)
+{
+	const char *inode = strrchr(lock->file, ':');
+	char line[64];
+
+	if (!lock->waits || lock->pid != -1 || !inode)
+		return lock->waits && lock->pid == (long)p->head.pid;
+	snprintf(line, sizeof(line), "inode %" PRIu64 " %s\n", descriptor, inode + 1);
+	return strstr(p->sockets, line);
+}
+
+/* Those that have any lock of the file for which the process waits. */
+static bool add_lock_holders(struct wakers *w, const struct look_process *p, uint64_t descriptor)
+{
+	const char *at = p->sockets, *other;
+	struct file_lock wanted, lock;
+	bool has = false;
+
+	while ((at = next_lock(at, "lock ", &wanted))) {
+		if (!is_wanted(p, &wanted, descriptor))
+			continue;
+		for (other = p->sockets; (other = next_lock(other, "lock ", &lock));) {
+			if (lock.waits || strcmp(lock.file, wanted.file) != 0)
 				continue;
 			has = true;
-			has_all &= pid > 0 && add_waker(w, (uint32_t)pid);
+			if (!add_lock_holder(w, &lock))
+				return false;
 		}
-	return has && has_all;
+	}
+	return has;
 }
 
 static bool add_polled(struct wakers *w, const struct look_process *p, const struct tf_where_thread *t)
@@ -183,11 +261,13 @@ static bool add_wakers(struct wakers *w, const struct where_item *item)
 		return where_descriptor_wakers(w->look, p, (uint32_t)t->arguments[0],
 					       where_call_kind(w->look, t) == WAITS_READ, w->is);
 	case WAITS_CHILD:
-		return (int32_t)t->arguments[0] > 0 && add_waker(w, (uint32_t)t->arguments[0]);
+		return (int32_t)t->arguments[0] > 0 ? add_waker(w, (uint32_t)t->arguments[0]) : add_children(w, p);
 	case WAITS_CHILD_ID:
-		return t->arguments[0] == P_PID && add_waker(w, (uint32_t)t->arguments[1]);
+		if (t->arguments[0] == P_PID)
+			return add_waker(w, (uint32_t)t->arguments[1]);
+		return (t->arguments[0] == P_ALL || t->arguments[0] == P_PGID) && add_children(w, p);
 	case WAITS_LOCK:
-		return add_lock_holders(w, p);
+		return add_lock_holders(w, p, t->arguments[0]);
 	case WAITS_POLL:
 		return add_polled(w, p, t);
 	case WAITS_SELECT:

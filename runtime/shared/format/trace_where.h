@@ -39,8 +39,9 @@ enum tf_where_kind {
 	 * " outside", because other programs may have its other end */
 	TF_WHERE_DESCRIPTORS = 5,
 	/* text: "TABLE LINE" for each socket of these descriptors: the line of /proc/net/TABLE; "peer INODE INODE":
-	 * the socket at the other end of a unix socket; "lock LINE": of /proc/locks, if a thread waits for such a
-	 * lock */
+	 * the socket at the other end of a unix socket; "lock LINE": of /proc/locks, and "inode DESCRIPTOR
+	 * INODE", if a thread waits for such a lock; "held LINE": the like of each lock that a descriptor has,
+	 * " outside": the launcher has it, too */
 	TF_WHERE_SOCKETS = 6,
 	TF_WHERE_THREAD = 7,	  /* struct tf_where_thread */
 	TF_WHERE_MEMORY = 8,	  /* struct tf_where_memory, then the bytes */

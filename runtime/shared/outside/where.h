@@ -4,7 +4,7 @@
  * of a target ends early.
  *
  * where_process.c describes processes, where_thread.c threads, where_perf.c those that run, where_python.c the Python
- * frames, where_arguments.c the arguments of calls of MPI, where_elf.c finds symbols. */
+ * frames, where_arguments.c the arguments of calls of MPI, where_locks.c locks of files, where_elf.c finds symbols. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 
 #include "runtime/shared/format/trace_where.h"
 
-enum { WHERE_THREADS = 4096 };
+enum { WHERE_THREADS = 4096, WHERE_TEXT_MOST = 4 << 20 };
 
 /* OF_QUIET: what changes while nothing moves is left out. */
 enum where_flag { WHERE_OF_QUIET = 1, WHERE_WITHOUT_FILES = 2, WHERE_PYTHON_ONLY = 4 };
@@ -76,6 +76,13 @@ uint64_t where_futex(const struct tf_where_thread *thread);
 
 /* Appends a line "peer INODE INODE" for each unix socket that is wanted and connected. */
 void where_unix_peers(struct where_buffer *b, bool (*is_wanted)(unsigned long inode));
+
+/* ---- where_locks.c ---- */
+
+/* Appends, after "held ", the line of /proc/locks of each lock of a file that the process has by a descriptor, with
+ * " outside" at its end if this process has that lock, too. If a thread waits for one: "inode DESCRIPTOR INODE", and,
+ * after "lock ", each line of /proc/locks. */
+void where_file_locks(struct where_buffer *b, const struct where_process *p);
 
 /* ---- where_perf.c ---- */
 

@@ -14,7 +14,7 @@
 #include "runtime/shared/outside/process_stat.h"
 #include "runtime/shared/outside/where.h"
 
-enum { DESCRIPTORS = 4096, TEXT_MOST = 4 << 20 };
+enum { DESCRIPTORS = 4096 };
 
 /* A whole file of /proc, NUL-terminated; the caller frees it. */
 static char *proc_read(uint32_t pid, const char *name)
@@ -26,7 +26,7 @@ static char *proc_read(uint32_t pid, const char *name)
 
 	snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	while (fd >= 0 && text.used < TEXT_MOST && (n = read(fd, part, sizeof(part))) > 0)
+	while (fd >= 0 && text.used < WHERE_TEXT_MOST && (n = read(fd, part, sizeof(part))) > 0)
 		where_add(&text, part, (size_t)n);
 	if (fd >= 0)
 		close(fd);
@@ -156,27 +156,6 @@ static void record_text(enum tf_where_kind kind, const struct where_buffer *b)
 		where_record(kind, NULL, 0, b->bytes, b->used);
 }
 
-/* Who has the locks of files that a thread waits for. */
-static void add_locks(struct where_buffer *b, const struct where_process *p)
-{
-	bool waits = false;
-	char *line = NULL;
-	size_t size = 0;
-	FILE *f;
-
-	for (size_t i = 0; i < p->count; i++)
-		waits |= p->threads[i].flags & TF_WHERE_IN_CALL &&
-			 (p->threads[i].call == SYS_flock || p->threads[i].call == SYS_fcntl);
-	f = waits ? fopen("/proc/locks", "re") : NULL;
-	while (f && getline(&line, &size, f) > 0 && b->used < TEXT_MOST) {
-		where_add_text(b, "lock ");
-		where_add_text(b, line);
-	}
-	free(line);
-	if (f)
-		fclose(f);
-}
-
 /* A zombie does nothing any more. */
 static void record_children(const struct where_process *p)
 {
@@ -235,7 +214,7 @@ static void record_descriptors(const struct where_process *p)
 		add_sockets(&sockets, pid, tables[i].name, tables[i].inode, &own_sockets);
 	if (sockets.used && memmem(sockets.bytes, sockets.used, "unix ", 5))
 		where_unix_peers(&sockets, is_own_socket);
-	add_locks(&sockets, p);
+	where_file_locks(&sockets, p);
 	record_text(TF_WHERE_SOCKETS, &sockets);
 	free(text.bytes);
 	free(sockets.bytes);
