@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """log.py [-n TIMES] [-j JOBS] [--load N] [--quiet S] [--bare] [WORD]...: whether the log of a job alone says why.
 
-Jobs that hang are ended by Ctrl-C on a terminal, SIGTERM, timeout, scancel, a time limit or a warning before it; others
-have a rank that dies by itself: plain, under torchrun, mpirun of Open MPI or of MPICH, srun with PMI-2 or PMIx, and
-mpirun in a batch script. Right is a first verdict in what the job has written with the word, the rank and the line of
-the program; the capture is not looked at. Of programs that only wait long, no verdict is right.
+Jobs that hang are ended by Ctrl-C on a terminal, SIGTERM, timeout, scancel, a time limit or a warning before it, or
+SIGKILL of all processes; others have a rank that dies by itself: plain, under torchrun, mpirun of Open MPI or of MPICH,
+srun with PMI-2 or PMIx, and mpirun in a batch script. Right is a first verdict in what the job has written with the
+word, the rank and the line of the program; the capture is looked at after SIGKILL only. Of programs that only wait
+long, no verdict is right.
 Each WORD is the name of a launcher, a kind or a way, and chooses among those of its own sort.
   -n TIMES   runs of each
   -j JOBS    how many at once; srun and sbatch use a Slurm of their own on this machine
@@ -29,7 +30,9 @@ import termios
 import threading
 import time
 
+import log_deadlocks
 import log_programs as programs
+import log_waits
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PILLION = os.path.join(os.path.dirname(os.path.dirname(HERE)), "scripts", "pillion")
@@ -42,6 +45,8 @@ Launcher = collections.namedtuple("Launcher", "words ways kinds")
 SIGNALS, SLURM = ("ctrl-c", "sigterm", "timeout"), ("scancel", "limit", "warned")
 LAUNCHERS = {
     "plain": Launcher([], SIGNALS, programs.threads_kinds),
+    "deadlocks": Launcher([], SIGNALS + ("sigkill",), log_deadlocks.kinds),
+    "waits": Launcher([], SIGNALS, log_waits.kinds),
     "torchrun": Launcher([], SIGNALS, programs.torch_kinds),
     "openmpi": Launcher(["mpirun.openmpi", "--oversubscribe", "--allow-run-as-root", "-n", "3"], SIGNALS,
                         lambda: programs.mpi_kinds("openmpi")),
@@ -58,6 +63,7 @@ LAUNCHERS = {
 IN_SLURM = ("pmi2", "pmix", "batch")
 # srun answers SIGTERM by SIGKILL to all processes at once: nobody is left to write
 KILLED = {(launcher, way) for launcher in ("pmi2", "pmix") for way in ("sigterm", "timeout")}
+KILLED.add(("deadlocks", "sigkill"))
 CLUSTER = """. "${0%/*}/../e2e/lib.sh"
 . "$tests_dir/slurm/cluster.sh"
 trap 'stop_cluster; rm -rf "$work"' EXIT
@@ -135,7 +141,7 @@ class Job:
 
     def finish(self):
         limit = time.monotonic() + PATIENCE_S
-        if self.way in ("ctrl-c", "sigterm", "scancel"):
+        if self.way in ("ctrl-c", "sigterm", "sigkill", "scancel"):
             while "ready" not in self.log() and self.process.poll() is None and time.monotonic() < limit:
                 time.sleep(0.05)
             time.sleep(options.quiet)
@@ -144,6 +150,8 @@ class Job:
         elif self.way == "sigterm":
             self.sent = time.monotonic()
             self.process.terminate()
+        elif self.way == "sigkill":
+            os.killpg(self.process.pid, signal.SIGKILL)
         elif self.way == "scancel":
             subprocess.run(["scancel", "--name", self.name])
             self.sent = time.monotonic()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of log.py: hangs, deaths, and programs that only wait long. Each prints "ready" before it hangs."""
+"""The programs of log.py: hangs and deaths. Each prints "ready" before it hangs."""
 import collections
 import os
 import shutil
@@ -186,18 +186,6 @@ if __name__ == "__main__":
     worker.join()
     raise SystemExit(worker.exitcode)
 """
-# Programs that only wait long.
-WAITS = {
-    "server": "import socket\ns = socket.create_server(('127.0.0.1', 0))\nprint('ready', flush=True)\ns.accept()",
-    "parent": "import subprocess\nprint('ready', flush=True)\nsubprocess.run(['sleep', '20'])",
-    "asyncio": "import asyncio\nprint('ready', flush=True)\nasyncio.run(asyncio.sleep(20))",
-    "timer": "import threading\ne = threading.Event()\nthreading.Timer(20, e.set).start()\n"
-             "print('ready', flush=True)\ne.wait()",
-    "pool": "import multiprocessing, time\nif __name__ == '__main__':\n    with multiprocessing.Pool(2) as p:\n"
-            "        print('ready', flush=True)\n        p.map(time.sleep, [20, 20])",
-    "caught": "import time, traceback\ntry:\n    raise ValueError('harmless')\nexcept ValueError:\n"
-              "    traceback.print_exc()\nprint('ready', flush=True)\ntime.sleep(20)",
-}
 
 
 def places(name, source, *marks):
@@ -231,15 +219,14 @@ def threads_kinds():
     for name, source in (("queues", QUEUES), ("processes", PROCESSES), ("pool", POOL)):
         kinds[name] = Kind([sys.executable, write(f"{name}.py", source)], ("DEADLOCK",),
                            (places(f"{name}.py", source, "# waits"),), False)
-    for name, signal, mark in (("segv", 11, "read_nothing crashes */"), ("abort", 6, "\t\tabort();"),
-                               ("fpe", 8, "zero = 7 / zero;"), ("overflow", 11, "descend(int depth)")):
-        kinds[name] = Kind([crash, name], ("CRASH",), (f"signal {signal} ", of_target("crash.c", mark)), True)
+    for name, signal, *marks in (("segv", 11, "read_nothing crashes */"), ("abort", 6, "\t\tabort();"),
+                                 ("fpe", 8, "zero = 7 / zero;"),
+                                 ("overflow", 11, "descend(int depth)", "frame[0] = (char)depth;")):
+        kinds[name] = Kind([crash, name], ("CRASH",), (f"signal {signal} ", of_target("crash.c", *marks)), True)
     kinds["raises"] = Kind([sys.executable, write("raises.py", RAISES)], ("CRASH",),
                            ("ValueError: bad batch", places("raises.py", RAISES, "# raises")), True)
     kinds["worker"] = Kind([sys.executable, write("worker.py", WORKER)], ("DIED FIRST",),
                            ("ValueError: bad batch", places("worker.py", WORKER, "# raises")), True)
-    for name, source in WAITS.items():
-        kinds["waits_" + name] = Kind([sys.executable, write(f"waits_{name}.py", source)], (), (), False)
     return kinds
 
 
