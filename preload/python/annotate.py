@@ -163,8 +163,10 @@ def can_record(torch):
     is_settled = False
     if '.'.join(version.split('.')[:2]) in ['2.%d' % minor for minor in range(14)] and record_try():
         try:
-            for turn in range(3):
-                torch.neg(torch.empty(3))
+            for dtype in (torch.float32, torch.float64, torch.int64, torch.float16):
+                tensor = torch.empty(3, dtype=dtype)
+                torch.neg(tensor)
+                torch.dropout(tensor, 0.25, False)
         finally:
             is_settled = record_settle()
     if version and not is_settled:

@@ -31,6 +31,17 @@ struct input_list {
 	struct input_sizes *items, *end, *capacity;
 };
 
+/* c10::IValue: an argument. The tags are PyTorch's. */
+struct value {
+	union {
+		int64_t number;
+		double fraction;
+		bool is_true;
+		const uint64_t *object; /* of a tensor or a list */
+	};
+	uint32_t tag;
+};
+
 /* std::vector of the calling thread's callbacks, by their numbers. The last member of each is its number. */
 struct callbacks {
 	const uint64_t *items, *end, *capacity;
@@ -55,7 +66,15 @@ static struct {
 #undef DECLARE
 
 static unsigned number_at; /* the offset of the sequence number */
-static struct intern_table shaped; /* hash of name and shapes -> struct nvtx_string */
+static struct layout {
+	unsigned inputs;  /* the offset of the address and number of the arguments; 0: it is not known */
+	unsigned items;	  /* the word of a list that leads to its values, and the next one to their end */
+	unsigned type;	  /* the offset of the type of a tensor's elements */
+	uint32_t tensor, list, number, truth, fraction; /* tags */
+} layout;
+static struct intern_table shaped; /* hash of name, shapes and arguments -> struct nvtx_string */
+enum { TEXTS = 4096 }; /* later ones have no arguments: these may be other ones in each call */
+static unsigned texts;
 static struct intern_table pending; /* address of an operator that ends in any thread -> number of its range */
 
 static int64_t word_at(const struct record *r, unsigned offset)
@@ -108,8 +127,72 @@ static char *append_number(char *at, const char *end, int64_t number)
 	return append(at, end, first);
 }
 
-/* As emit_nvtx writes it: "aten::mm, sizes = [[2, 3], [3, 4]]". */
-static __attribute__((noinline)) struct nvtx_string *shapes_name(const char *name, const struct input_list *s)
+/* ---- arguments ---- */
+
+struct values {
+	const struct value *items;
+	size_t count;
+};
+
+static struct values values_of(const struct record *r)
+{
+	struct values ret = {0};
+
+	if (layout.inputs)
+		memcpy(&ret, (const char *)r + layout.inputs, sizeof(ret));
+	return ret;
+}
+
+static struct values values_of_list(const struct value *v)
+{
+	const struct value *items = (const void *)(uintptr_t)v->object[layout.items];
+
+	return (struct values){items, (v->object[layout.items + 1] - (uintptr_t)items) / sizeof(*items)};
+}
+
+static uint16_t element_type(const struct value *v)
+{
+	uint16_t type;
+
+	memcpy(&type, (const char *)v->object + layout.type, sizeof(type));
+	return type;
+}
+
+static uint64_t values_hash(struct values of, bool has_lists, uint64_t hash)
+{
+	for (const struct value *v = of.items; of.count--; v++) {
+		if (v->tag == layout.list && has_lists)
+			hash = values_hash(values_of_list(v), false, hash);
+		hash = intern_fold(hash + v->tag,
+				   v->tag == layout.tensor ? element_type(v)
+				   : v->tag == layout.truth ? v->is_true
+				   : v->tag == layout.number || v->tag == layout.fraction ? (uint64_t)v->number : 0);
+	}
+	return hash ?: 1;
+}
+
+/* "t6": a tensor of this type; "f4602678819172646912": these bits of a number; "": another kind. */
+static char *append_values(char *at, const char *end, struct values of, bool has_lists)
+{
+	at = append(at, end, "[");
+	for (const struct value *v = of.items; of.count--; v++) {
+		if (v > of.items)
+			at = append(at, end, ", ");
+		if (v->tag == layout.list && has_lists)
+			at = append_values(at, end, values_of_list(v), false);
+		else if (v->tag == layout.tensor)
+			at = append_number(append(at, end, "t"), end, element_type(v));
+		else if (v->tag == layout.truth)
+			at = append(at, end, v->is_true ? "True" : "False");
+		else if (v->tag == layout.number || v->tag == layout.fraction)
+			at = append_number(append(at, end, v->tag == layout.number ? "" : "f"), end, v->number);
+	}
+	return append(at, end, "]");
+}
+
+/* As emit_nvtx writes it: "aten::mm, sizes = [[2, 3], [3, 4]]", and the arguments. */
+static __attribute__((noinline)) struct nvtx_string *shapes_name(const char *name, const struct input_list *s,
+								 struct values v)
 {
 	char text[EVENT_TEXT], *at = text, *const end = text + sizeof(text);
 
@@ -121,25 +204,33 @@ static __attribute__((noinline)) struct nvtx_string *shapes_name(const char *nam
 		at = append(at, end, "]");
 	}
 	at = append(at, end, "]");
+	if (v.count)
+		at = append_values(append(at, end, ", arguments = "), end, v, true);
 	return nvtx_text_string(text, (size_t)(at - text));
 }
 
 /* NULL: the operator has no shapes. */
 static struct nvtx_string *shaped_text(const char *name, const struct record *r)
 {
-	struct input_list s = {0};
-	struct intern_entry *e;
+	struct values v = values_of(r);
 	struct nvtx_string *text = NULL;
-	uint32_t number;
-	bool is_new;
+	struct input_list s = {0};
+	uint64_t shapes, key;
 
 	torch.shapes(&s, r, true);
 	if (s.items < s.end) {
-		e = intern_add(&shaped, shapes_hash(&s, intern_hash(0, name, strlen(name))), &number, &is_new);
-		text = e ? (struct nvtx_string *)__atomic_load_n(&e->value, __ATOMIC_ACQUIRE) : NULL;
-		if (e && !text) {
-			text = shapes_name(name, &s);
-			__atomic_store_n(&e->value, (uint64_t)text, __ATOMIC_RELEASE);
+		shapes = shapes_hash(&s, intern_hash(0, name, strlen(name)));
+		key = values_hash(v, true, shapes);
+		text = (struct nvtx_string *)intern_get(&shaped, key);
+		if (!text && __atomic_load_n(&texts, __ATOMIC_RELAXED) >= TEXTS) {
+			v.count = 0;
+			key = shapes;
+			text = (struct nvtx_string *)intern_get(&shaped, key);
+		}
+		if (!text) {
+			text = shapes_name(name, &s, v);
+			intern_set(&shaped, key, (uint64_t)text);
+			__atomic_fetch_add(&texts, 1, __ATOMIC_RELAXED);
 		}
 	}
 	shapes_free(&s);
@@ -197,37 +288,109 @@ static void end(const struct record *r, void *context)
 
 /* ---- trial ---- */
 
-enum { WORDS = 64, TURNS = 3 }; /* the object is on the stack of a function that others called, so more can be read */
+enum { WORDS = 64, TURNS = 4 }; /* the object is on the stack of a function that others called, so more can be read */
+enum { EMPTY, NEG, DROPOUT, KINDS, HALVES = 96 };
+static const struct {
+	const char *name;
+	size_t arguments;
+} kinds[KINDS] = {{"aten::empty", 6}, {"aten::neg", 1}, {"aten::dropout", 3}};
 static uint64_t places; /* bit n: the word n was the number of each operator */
-static unsigned seen;
+static uint64_t inputs; /* likewise the address of its arguments, whose number follows */
+static unsigned __int128 types; /* bit n: 16 bits of each tensor were the type of its elements */
+static uint16_t type; /* the current one */
+static unsigned seen[KINDS], ends;
 static bool has_shapes_of_trial;
 static uint64_t trial;
+
+/* Arguments are on the stack. */
+static bool are_values(struct values v, size_t count)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0), items = (uintptr_t)v.items;
+
+	return v.count == count && items > here && items < here + (1 << 16) && items % sizeof(uint64_t) == 0;
+}
+
+/* A list of 3, the type, and a bool that is false, among arguments without a value. */
+static void learn_of_empty(const struct value *v)
+{
+	const struct value *item;
+
+	layout.list = v->tag;
+	layout.number = v[1].tag;
+	layout.truth = v[4].tag;
+	type = (uint16_t)v[1].number;
+	layout.items = 0;
+	for (unsigned i = 1; i < 4 && v->tag != v[1].tag && v->tag != v[5].tag; i++) {
+		item = (const void *)(uintptr_t)v->object[i];
+		if (v->object[i + 1] - v->object[i] == sizeof(*item) && item->tag == layout.number && item->number == 3)
+			layout.items = i;
+	}
+}
+
+static void learn_of_neg(const struct value *v)
+{
+	uint16_t half;
+
+	layout.tensor = v->tag;
+	for (unsigned i = 0; i < HALVES; i++) {
+		memcpy(&half, (const char *)v->object + i * sizeof(half), sizeof(half));
+		if (half != type)
+			types &= ~((unsigned __int128)1 << i);
+	}
+}
+
+/* A tensor, 0.25, false. */
+static void learn_of_dropout(const struct value *v)
+{
+	layout.fraction = v[1].tag;
+	if (v[1].fraction != 0.25 || v[2].tag != layout.truth || v->tag != layout.tensor)
+		inputs = 0;
+}
+
+static void learn(const struct record *r, unsigned kind)
+{
+	static void (*const learn_of[KINDS])(const struct value *v) = {learn_of_empty, learn_of_neg, learn_of_dropout};
+
+	for (unsigned i = 0; i < WORDS - 1; i++) {
+		layout.inputs = i * sizeof(int64_t);
+		if (!are_values(values_of(r), kinds[kind].arguments))
+			inputs &= ~(1ull << i);
+	}
+	layout.inputs = inputs ? (unsigned)__builtin_ctzll(inputs) * 8 : 0;
+	if (seen[DROPOUT] && inputs && !(inputs & (inputs - 1))) /* from the second turn on */
+		learn_of[kind](values_of(r).items);
+}
 
 static void *begin_trial(void **ret, const struct record *r)
 {
 	const char *name = torch.name(r);
-	bool is_neg = !strcmp(name, "aten::neg");
-	int64_t wanted = is_neg ? (int64_t)torch.next_number() : -1;
+	int64_t wanted = -1;
 	struct input_list s = {0};
+	unsigned kind = 0;
 
 	*ret = NULL;
-	if (!is_neg && strcmp(name, "aten::empty") != 0)
+	while (kind < KINDS && strcmp(name, kinds[kind].name) != 0)
+		kind++;
+	if (kind == KINDS)
 		return ret;
+	if (kind != EMPTY)
+		wanted = (int64_t)torch.next_number();
 	for (unsigned i = 0; i < WORDS; i++)
 		if (word_at(r, i * sizeof(wanted)) != wanted)
 			places &= ~(1ull << i);
 	torch.shapes(&s, r, true);
-	if (is_neg)
+	if (kind == NEG)
 		has_shapes_of_trial &= s.end - s.items == 1 && s.items->end - s.items->sizes == 1 &&
 				       s.items->sizes[0] == 3 && !torch.is_async(r);
 	shapes_free(&s);
-	seen += is_neg ? 1 : 1 << 8;
+	learn(r, kind);
+	seen[kind]++;
 	return ret;
 }
 
 static void end_trial(const struct record *r, void *context)
 {
-	seen += 1 << 16;
+	ends++;
 }
 
 /* What frees the memory that PyTorch has allocated by operator new. NULL: it is not known. AddressSanitizer has its own
@@ -259,7 +422,8 @@ bool annotate_operators_try(void)
 	if (!torch.free)
 		return false;
 	places = UINT64_MAX;
-	seen = 0;
+	inputs = UINT64_MAX >> 1; /* a number follows */
+	types = ~(unsigned __int128)0 >> (128 - HALVES);
 	has_shapes_of_trial = true;
 	trial = torch.add((struct callback){begin_trial, end_trial, 1, {true}, true, false, false});
 	return true;
@@ -267,10 +431,22 @@ bool annotate_operators_try(void)
 
 bool annotate_operators_settle(void)
 {
+	unsigned half = 0;
+
 	torch.remove(trial);
 	number_at = places ? (unsigned)__builtin_ctzll(places) * 8 : 0;
-	return has_shapes_of_trial && seen == (TURNS | TURNS << 8 | (2 * TURNS) << 16) && places &&
-	       !(places & (places - 1));
+	while (half < HALVES && types != (unsigned __int128)1 << half)
+		half++;
+	layout.type = half * sizeof(uint16_t);
+	if (half == HALVES || !layout.items || !inputs || (inputs & (inputs - 1)))
+		layout = (struct layout){0};
+	return has_shapes_of_trial && seen[EMPTY] == TURNS && seen[NEG] == TURNS && seen[DROPOUT] == TURNS &&
+	       ends == KINDS * TURNS && places && !(places & (places - 1));
+}
+
+bool annotate_operators_have_arguments(void)
+{
+	return layout.inputs;
 }
 
 static uint64_t last_callback(void)

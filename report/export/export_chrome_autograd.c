@@ -89,6 +89,25 @@ bool chrome_pytorch_name(struct chrome *w, const struct nvtx_range *r)
 	return true;
 }
 
+static void add_argument_members(struct chrome *w, const struct operator_field *arguments)
+{
+	SCOPED(buffer) types = {0}, values = {0}, one = {0};
+	struct operator_field f;
+
+	if (!operator_list_at(arguments, 0).text)
+		return;
+	for (size_t i = 0; (f = operator_list_at(arguments, i)).text; i++) {
+		buffer_clear(&one);
+		buffer_text(&types, i ? "," : ",\"Input type\":[");
+		json_add(&types, operator_argument_text(&f, &one));
+		buffer_text(&values, i ? "," : "],\"Concrete Inputs\":[");
+		json_add(&values, buffer_string(&one));
+	}
+	buffer_text(&values, "]");
+	sink_add(w->out, types.data, types.size);
+	sink_add(w->out, values.data, values.size);
+}
+
 void chrome_pytorch_args(struct chrome *w, const struct nvtx_range *r)
 {
 	struct operator_text o;
@@ -101,6 +120,7 @@ void chrome_pytorch_args(struct chrome *w, const struct nvtx_range *r)
 		sink_text(w->out, ",\"Input Dims\":");
 		sink_add(w->out, o.sizes.text, o.sizes.length);
 	}
+	add_argument_members(w, &o.arguments);
 	if (r->is_unfinished)
 		sink_text(w->out, ",\"unfinished\":true");
 	sink_text(w->out, "}");

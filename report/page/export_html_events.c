@@ -329,11 +329,14 @@ static void add_field(struct buffer *json, const char *name, const struct operat
 static void make_operator_detail(struct html *h, const void *from, struct buffer *json)
 {
 	const struct operator_text *operator = from;
+	SCOPED(buffer) arguments = {0};
 
 	(void)h;
+	operator_arguments_text(&operator->arguments, &arguments);
 	add_field(json, "sequence number", &operator->seq);
 	add_field(json, "op_id", &operator->op_id);
 	add_field(json, "sizes", &operator->sizes);
+	add_field(json, "arguments", &(struct operator_field){buffer_string(&arguments), arguments.size});
 }
 
 /* Operators of PyTorch have their own name: what is different in each call is a detail. The name and the detail of the

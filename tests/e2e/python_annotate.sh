@@ -175,6 +175,9 @@ print(os.path.join(sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var(
 		ranges operators '' | sed 's/, op_id = [0-9]*//' >texts
 		is "$(grep -cE '^(main|after)(Backward0)?, seq = [02], sizes = \[\[2, 3\], \[3\]\]=1$' texts)" 4 \
 			"$version recorded, $method: with its number"
+		is "$(report stats -q -r nvtx_pushpop_trace -f csv operators.pillion |
+			grep -cE ",$names(Backward0)?,.*\"\[float, 0.25, False, \[3\], \]\"$")" 12 \
+			"$version recorded, $method: with its arguments"
 		is "$(grep -cE '^(own|by emit_nvtx)' texts) $(notes operators) $(gaps operators)" '0  1' \
 			"$version recorded, $method: not by emit_nvtx, nor in the program's profiler"
 	done
@@ -264,13 +267,53 @@ trained() {
 	is "$(report stats -q -r nvtx_sum -f csv real.pillion | awk -F, '$NF == "aten::addmm" { print $3 }')" 3 \
 		"$1: nvtx_sum has one row for an operator"
 	like "$(report stats -q -r nvtx_pushpop_trace -f csv real.pillion)" \
-		',aten::addmm,[0-9]+,.*,[0-9]+,[0-9]*,"\[\[5\], \[3, 4\], \[4, 5\], \[\], \[\]\]"$' \
-		"$1: the trace has the numbers and sizes in columns of their own"
+		',aten::addmm,[0-9]+,.*,[0-9]+,[0-9]*,"\[\[5\], \[3, 4\], \[4, 5\], \[\], \[\]\]",'\
+'"\[float, float, float, 1, 1\]"$' \
+		"$1: the trace has the numbers, sizes and arguments in columns of their own"
 	like "$(report stats -q -r pytorch_sum -f csv real.pillion)" \
 		',[1-9][0-9]*,[1-9][0-9]*,[1-9][0-9.]*,[^,]*,3.6e-07,[^,]*,3,aten::addmm,"\[\[5\], \[3, 4\], '\
 '\[4, 5\], \[\], \[\]\]"$' "$1: pytorch_sum has its calls and times"
 }
 trained 'a real PyTorch, unmodified'
+cat >inference.py <<'END'
+import json, sys, torch
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+net = nn.Sequential(nn.Conv2d(3, 8, 3, stride=2, padding=1), nn.Conv2d(8, 8, (1, 3), groups=4, dilation=2),
+                    nn.ConvTranspose2d(8, 6, 3, stride=2, padding=1, output_padding=1, groups=2),
+                    nn.Conv2d(6, 2, 3, padding="same"), nn.Dropout(0.25)).eval()
+line = nn.Sequential(nn.Conv1d(2, 4, 3, dilation=2), nn.ConvTranspose1d(4, 2, 5, stride=3)).eval()
+def work():
+    y = net(torch.ones(2, 3, 16, 16))
+    line(torch.ones(2, 2, 9).add_(0.5, alpha=3))
+    nn.Conv3d(1, 2, 2)(torch.ones(1, 1, 4, 5, 6))
+    return torch._foreach_add([y.half(), y.long()], 2), torch.cat([y, y]), y.bfloat16(), y > 1, y.double(), y.char()
+with torch.no_grad():
+    work()
+    with torch.profiler.profile(record_shapes=True) as p:
+        work()
+    p.export_chrome_trace("theirs.json")
+    with FlopCounterMode(display=False) as flops:
+        work()
+    with torch.profiler.record_function("counted"):
+        work()
+print(flops.get_total_flops())
+END
+flops=$(pillion -f -o real --stats=false --pytorch=autograd-shapes-nvtx "$real" inference.py 2>err)
+is "$(report stats -q -r pytorch_sum -f csv --group-by=name real.pillion |
+	awk -F, '$13 ~ /conv/ { sum += $10 } END { printf "%.0f", sum * 1e9 / 3 }')" "$flops" \
+	"a real PyTorch: convolutions in inference have the FLOPs of PyTorch's own counter"
+report export -t chrome -f true -o ours.json real.pillion
+is "$("$real" -c 'import json, sys
+def rows(name):
+    events = [e for e in json.load(open(name))["traceEvents"] if e["ph"] == "X"]
+    first, last = next(((e["ts"], e["ts"] + e["dur"]) for e in events if e["name"] == "counted"), (0, 1e99))
+    return sorted((e["name"], e["args"].get("Input type"), e["args"].get("Concrete Inputs")) for e in events
+                  if e.get("cat") == "cpu_op" and first < float(e["ts"]) < last)
+ours, theirs = rows("ours.json"), rows("theirs.json")
+print(len(ours) > 50, [[row for row in a if row not in b][:3] for a, b in ((ours, theirs), (theirs, ours))])')" \
+	'True [[], []]' \
+	"a real PyTorch: types and values of arguments are those of PyTorch's profiler"
 include=$("$real" -c 'import os, torch; print(os.path.dirname(torch.__file__))')
 headers=$(sed -n 's/.*-isystem\([^ "]*\)".*/\1/p' "$PILLION_BUILD_DIR/compile_commands.json" | head -1)
 if [ -d "$include/include" ] && g++ -std=c++20 -shared -fPIC -I"$include/include" -isystem \

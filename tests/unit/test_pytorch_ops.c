@@ -13,7 +13,7 @@
 /* ---- the table ---- */
 
 enum { START = 1000, EPOCH = 1, FORWARD, LINEAR, ADDMM, CONV, CUDNN, BACKWARD, CONV_NODE, CONV_BACKWARD, PLAIN, LAYER,
-       RELU };
+       RELU, OWN_CONV, OWN_CUDNN, OWN_TRANSPOSED };
 
 static const char *const texts[] = {
 	NULL,
@@ -29,6 +29,13 @@ static const char *const texts[] = {
 	"plain",
 	"layer:head, op_id = 6", /* of record_function() */
 	"aten::relu, op_id = 14, sizes = [[2, 4, 6, 6]], input_op_ids = [(9,0)]",
+	/* as our own callback records them */
+	"aten::conv2d, sizes = [[2, 3, 8, 8], [4, 3, 3, 3], [], [], [], [], []], "
+	"arguments = [t5, t5, , [1, 1], [0, 0], [1, 1], 1]",
+	"aten::cudnn_convolution, sizes = [[2, 3, 8, 8], [4, 3, 3, 3], [], [], [], [], [], [], []], "
+	"arguments = [t5, t5, [0, 0], [1, 1], [1, 1], 1, False, False, True]",
+	"aten::convolution, sizes = [[2, 4, 8, 8], [4, 3, 3, 3], [], [], [], [], [], [], []], "
+	"arguments = [t6, t6, , [2, 2], [1, 1], [1, 1], True, [1, 1], 2]",
 };
 
 static const char *const kernels[] = {
@@ -226,8 +233,8 @@ Test(pytorch_ops, has_a_row_for_each_kernel)
 	capture_remove(directory);
 }
 
-/* Without a gradient the sizes of a convolution's result are those that the operator has which takes it. */
-Test(pytorch_ops, knows_the_work_of_a_convolution_in_inference)
+/* pytorch_sum of a capture in which one operator calls another, and then relu runs. */
+static char *inference(uint32_t outer, uint32_t inner)
 {
 	char directory[] = "/tmp/pillion-pytorch-ops-XXXXXX", *paths[] = {directory}, *text;
 	struct model model;
@@ -241,8 +248,8 @@ Test(pytorch_ops, knows_the_work_of_a_convolution_in_inference)
 	writer_thread(&j.w, &j.host, 7, "python", TF_PAGE * 4);
 	for (uint32_t i = 1; i < sizeof(texts) / sizeof(*texts); i++)
 		writer_text(&j.host, TF_BLOB_STRING, i, texts[i]);
-	push(&j, &j.host, CONV);
-	push(&j, &j.host, CUDNN);
+	push(&j, &j.host, outer);
+	push(&j, &j.host, inner);
 	pop(&j, &j.host);
 	pop(&j, &j.host);
 	push(&j, &j.host, RELU);
@@ -253,12 +260,33 @@ Test(pytorch_ops, knows_the_work_of_a_convolution_in_inference)
 	cr_assert_eq(model_open(&model, paths, 1, &err), 0, "%s", err.text);
 	context.symbols = symbols_new(&model, true);
 	text = report_text(&context, "pytorch_sum");
-	cr_expect(strstr(text, ",1.5552e-05,,1,aten::conv2d,"), "%s", text);
-	cr_expect(strstr(text, ",,,1,aten::cudnn_convolution,"), "%s", text);
-	free(text);
 	symbols_free(context.symbols);
 	model_done(&model);
 	capture_remove(directory);
+	return text;
+}
+
+/* Without a gradient the sizes of a convolution's result are those that the operator has which takes it. */
+Test(pytorch_ops, knows_the_work_of_a_convolution_in_inference)
+{
+	char *text = inference(CONV, CUDNN);
+
+	cr_expect(strstr(text, ",1.5552e-05,,1,aten::conv2d,"), "%s", text);
+	cr_expect(strstr(text, ",,,1,aten::cudnn_convolution,"), "%s", text);
+	free(text);
+}
+
+/* Or they follow from its arguments, where our callback has recorded them. */
+Test(pytorch_ops, knows_the_work_of_a_convolution_by_its_arguments)
+{
+	char *text = inference(OWN_CONV, OWN_CUDNN);
+
+	cr_expect(strstr(text, ",1.5552e-05,,1,aten::conv2d,"), "%s", text);
+	cr_expect(strstr(text, ",,,1,aten::cudnn_convolution,"), "%s", text);
+	free(text);
+	text = inference(OWN_TRANSPOSED, PLAIN); /* 2 * (2 * 4 * 8 * 8) * 3 * 3 * 3 */
+	cr_expect(strstr(text, ",2.7648e-05,,1,aten::convolution,"), "%s", text);
+	free(text);
 }
 
 /* ---- calls of libraries ---- */

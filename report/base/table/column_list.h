@@ -5,7 +5,7 @@
 
 #define COLUMNS_TEXT(X)												       \
 	X(ADVICE, "Advice") X(API_FUNCTION, "API Function") X(API_NAME, "API Name") X(ARRAY, "Array")		       \
-	X(ARRAY_TASK, "Array Task")										       \
+	X(ARGUMENTS, "Arguments") X(ARRAY_TASK, "Array Task")							       \
 	X(BANDWIDTH_GB_PER_S, "Bandwidth (GB/s)") X(BLOCKXYZ, "BlockXYZ") X(BOUND, "Bound") X(CALL, "Call")	       \
 	X(CAPTURE, "Capture") X(CHECK, "Check")								       \
 	X(CALLED_FROM, "Called From") X(CATEGORY, "Category") X(CAUSE, "Cause") X(CHANGED, "Changed")		       \

@@ -247,19 +247,6 @@ static bool geometry_of(const struct arguments *a, bool is_transposed, size_t ra
 	       option_of(a, "dilation", is_transposed ? 7 : 5, 1, rank, ret->dilation);
 }
 
-/* The size of the result in one dimension, 0: the kernel does not fit. */
-static uint64_t result_size(const struct geometry *g, size_t i, bool is_transposed, uint64_t input, uint64_t kernel)
-{
-	uint64_t reach = g->dilation[i] * (kernel - 1) + 1, room = input + 2 * g->padding[i];
-
-	if (!input || !kernel || !g->step[i])
-		return 0;
-	if (!is_transposed)
-		return room < reach ? 0 : (room - reach) / g->step[i] + 1;
-	room = (input - 1) * g->step[i] + reach + g->added[i];
-	return room > 2 * g->padding[i] ? room - 2 * g->padding[i] : 0;
-}
-
 /* PyProf's names: ph and pw for the padding, U and V for the steps, dh and dw for the dilation. */
 static void add_geometry(const struct geometry *g, struct operator_work *ret)
 {
@@ -276,23 +263,27 @@ static void add_geometry(const struct geometry *g, struct operator_work *ret)
 static bool marker_convolution(const struct arguments *a, bool is_transposed, struct operator_work *ret)
 {
 	const struct marker_argument *input = &a->items[0], *weight = &a->items[1];
-	uint64_t sizes[NUMBERS] = {0};
 	size_t rank = a->count > 1 && input->count > 2 ? input->count - 2 : 0;
-	SCOPED(buffer) of_arguments = {0}, of_result = {0};
+	SCOPED(buffer) sizes = {0}, numbers = {0};
+	struct operator_text t = {.name = {"aten::convolution", sizeof("aten::convolution") - 1}};
 	struct geometry g;
 	bool is_known;
 
 	if (!rank || rank > 3 || weight->count != input->count || !geometry_of(a, is_transposed, rank, &g))
 		return false;
-	sizes[0] = input->numbers[0];
-	sizes[1] = is_transposed ? weight->numbers[1] * g.groups : weight->numbers[0];
-	for (size_t i = 0; i < rank; i++)
-		sizes[2 + i] = result_size(&g, i, is_transposed, input->numbers[2 + i], weight->numbers[2 + i]);
-	add_sizes(&of_arguments, input->numbers, input->count);
-	add_sizes(&of_arguments, weight->numbers, weight->count);
-	add_sizes(&of_result, sizes, input->count);
-	is_known = work_of(is_transposed ? "aten::cudnn_convolution_transpose" : "aten::cudnn_convolution",
-			   &of_arguments, &of_result, ret);
+	add_sizes(&sizes, input->numbers, input->count);
+	add_sizes(&sizes, weight->numbers, weight->count);
+	buffer_text(&numbers, "[, , ");
+	add_sizes(&numbers, g.step, rank);
+	add_sizes(&numbers, g.padding, rank);
+	add_sizes(&numbers, g.dilation, rank);
+	buffer_text(&numbers, is_transposed ? ", True" : ", False");
+	add_sizes(&numbers, g.added, rank);
+	add_sizes(&numbers, &g.groups, 1);
+	buffer_text(&numbers, "]");
+	t.sizes = (struct operator_field){buffer_string(&sizes), sizes.size};
+	t.arguments = (struct operator_field){buffer_string(&numbers), numbers.size};
+	is_known = operator_work(&t, NULL, ret);
 	if (is_known && rank == 2)
 		add_geometry(&g, ret);
 	return is_known;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/events/nvtx/operator_text.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@ static struct operator_field field_find(const char *text, const char *key, bool 
 	at += strlen(key);
 	if (!is_list)
 		return (struct operator_field){at, strspn(at, "-0123456789")};
-	end = strstr(at, ", input_op_ids = ");
+	end = strstr(at, ", input_op_ids = ") ?: strstr(at, ", arguments = ");
 	return (struct operator_field){at, *at != '[' ? 0 : end ? (size_t)(end - at) : strlen(at)};
 }
 
@@ -40,6 +41,7 @@ bool operator_text_parse(const char *text, struct operator_text *ret)
 		.op_id = field_find(text, op_id, false),
 		.sizes = field_find(text, sizes, true),
 		.inputs = field_find(text, ", input_op_ids = ", true),
+		.arguments = field_find(text, ", arguments = ", true),
 	};
 	end_at(ret, text, &ret->seq, seq);
 	end_at(ret, text, &ret->op_id, op_id);
@@ -69,6 +71,94 @@ bool operator_argument_next(struct operator_argument *a)
 	if (strncmp(end, ",0)", 3) != 0)
 		a->made_by = 0;
 	return true;
+}
+
+struct operator_field operator_list_at(const struct operator_field *list, size_t n)
+{
+	const char *first = list->text + 1, *end = list->text + list->length;
+	size_t depth = 0;
+
+	for (const char *at = first; list->length && at < end; at++) {
+		bool is_last = !depth && (at + 1 == end || *at == ',');
+
+		if (is_last && !n--)
+			return (struct operator_field){first, (size_t)(at - first)};
+		if (is_last)
+			first = at + 2;
+		depth += (*at == '[') - (*at == ']');
+	}
+	return (struct operator_field){0};
+}
+
+/* at::ScalarType */
+static const struct operator_type types[] = {
+	{"unsigned char", 1}, {"signed char", 1, NUMBER_INT8}, {"short int", 2}, {"int", 4}, {"long int", 8},
+	{"c10::Half", 2, NUMBER_FP16}, {"float", 4, NUMBER_FP32}, {"double", 8, NUMBER_FP64},
+	{"c10::complex<c10::Half>", 4}, {"c10::complex<float>", 8}, {"c10::complex<double>", 16}, {"bool", 1},
+	{"c10::qint8", 1, NUMBER_INT8}, {"c10::quint8", 1}, {"c10::qint32", 4}, {"c10::BFloat16", 2, NUMBER_BF16},
+	[23] = {"c10::Float8_e5m2", 1, NUMBER_FP8}, {"c10::Float8_e4m3fn", 1, NUMBER_FP8},
+	{"c10::Float8_e5m2fnuz", 1, NUMBER_FP8}, {"c10::Float8_e4m3fnuz", 1, NUMBER_FP8},
+	{"short unsigned int", 2}, {"unsigned int", 4}, {"long unsigned int", 8}};
+
+const struct operator_type *operator_type_of(const struct operator_field *argument)
+{
+	bool is_tensor = argument->length > 1 && *argument->text == 't';
+	size_t number = is_tensor ? strtoull(argument->text + 1, NULL, 10) : SIZE_MAX;
+
+	return number < sizeof(types) / sizeof(*types) && types[number].name ? &types[number] : NULL;
+}
+
+/* As PyTorch's profiler prints it: "1." and "0.10000000000000001". */
+static void add_fraction(const char *bits, struct buffer *ret)
+{
+	int64_t number = strtoll(bits, NULL, 10);
+	double value;
+
+	memcpy(&value, &number, sizeof(value));
+	buffer_print(ret, "%.17g%s", value, value == trunc(value) && fabs(value) < 1e17 ? "." : "");
+}
+
+const char *operator_argument_text(const struct operator_field *argument, struct buffer *ret)
+{
+	const struct operator_type *type = operator_type_of(argument);
+	const char *at = argument->text, *end = at + argument->length;
+
+	if (type || at == end || *at == 't')
+		return type ? type->name : "";
+	if (argument->length > 1 && at[1] == 't')
+		return "TensorList";
+	for (; at < end; at++)
+		if (*at == 'f') {
+			add_fraction(at + 1, ret);
+			at += strspn(at + 1, "-0123456789");
+		} else {
+			buffer_add(ret, at, 1);
+		}
+	return *argument->text == '[' ? "ScalarList" : "Scalar";
+}
+
+void operator_arguments_text(const struct operator_field *arguments, struct buffer *ret)
+{
+	struct operator_field f;
+
+	for (size_t i = 0; (f = operator_list_at(arguments, i)).text; i++) {
+		size_t before;
+		const char *type;
+
+		buffer_text(ret, i ? ", " : "[");
+		before = ret->size;
+		type = operator_argument_text(&f, ret);
+		if (ret->size == before)
+			buffer_text(ret, type);
+	}
+	buffer_text(ret, arguments->length ? "]" : "");
+}
+
+bool operator_is_collective(const char *text)
+{
+	size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz");
+
+	return length && text[length] == ':' && text[length + 1] >= 'a' && text[length + 1] <= 'z';
 }
 
 bool operator_is_backward(const struct operator_field *name)

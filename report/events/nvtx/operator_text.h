@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The text of a range that PyTorch's emit_nvtx writes for an operator:
- * "aten::mm, seq = 4, op_id = 7, sizes = [[2, 3], [3, 4]], input_op_ids = [(5,0), (6,0)]". Each field may be absent. */
+ * "aten::mm, seq = 4, op_id = 7, sizes = [[2, 3], [3, 4]], input_op_ids = [(5,0), (6,0)]". Each field may be absent.
+ * Ours has arguments = [t6, t6] in place of the last one: see preload/python/annotate_operators.c. */
 #pragma once
 
 #include "report/base/util.h"
+#include "report/read/number_type.h"
 
 struct operator_field {
 	const char *text; /* within the range's text, NULL: absent */
@@ -12,6 +14,7 @@ struct operator_field {
 
 struct operator_text {
 	struct operator_field name, seq, op_id, sizes, inputs; /* inputs: the list after input_op_ids */
+	struct operator_field arguments;
 };
 
 /* Whether the text has such a field. If it has none, `name` is the whole text. */
@@ -24,6 +27,26 @@ struct operator_argument {
 	uint64_t made_by;	     /* the op_id of the operator whose first result it is; 0: of none */
 };
 bool operator_argument_next(struct operator_argument *a);
+
+/* The n-th value of a list such as "[t6, [1, 1], , 1]"; without text: there is none. */
+struct operator_field operator_list_at(const struct operator_field *list, size_t n);
+
+/* The type of the elements of an argument that is a tensor, by its number in PyTorch. */
+struct operator_type {
+	const char *name; /* in C++, as PyTorch's profiler has it */
+	unsigned size;
+	enum number_type number;
+};
+const struct operator_type *operator_type_of(const struct operator_field *argument); /* NULL: not known */
+
+/* Adds "[1, 1]", "True" or "0.25"; nothing of tensors. Returns PyTorch's word for what it is: "float", "Scalar". */
+const char *operator_argument_text(const struct operator_field *argument, struct buffer *ret);
+
+/* Adds "[float, float, , [1, 1], 0.25]". */
+void operator_arguments_text(const struct operator_field *arguments, struct buffer *ret);
+
+/* "gloo:all_reduce" */
+bool operator_is_collective(const char *text);
 
 /* "AddmmBackward0": a node of the graph of autograd. */
 bool operator_is_backward(const struct operator_field *name);

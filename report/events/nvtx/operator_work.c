@@ -119,6 +119,69 @@ static void convolution_params(const struct shape *input, const struct shape *we
 		 input->sizes[0], input->sizes[1], of_input, result->sizes[1], of_result, of_weight, groups);
 }
 
+/* The arguments that tell the sizes of a convolution's result. 0: it has none. */
+struct geometry_places {
+	uint8_t step, padding, dilation, added, groups, transposed;
+};
+
+/* One number for all dimensions, or one for each of them. */
+static bool numbers_at(const struct operator_field *arguments, size_t place, uint64_t otherwise, size_t rank,
+		       uint64_t *ret)
+{
+	struct operator_field f = operator_list_at(arguments, place);
+	size_t count = !place;
+
+	ret[0] = otherwise;
+	for (size_t i = 0; place && i < f.length; i++)
+		if (f.text[i] >= '0' && f.text[i] <= '9') {
+			ret[count < rank ? count : 0] = strtoull(f.text + i, NULL, 10);
+			count++;
+			i += strspn(f.text + i, "0123456789") - 1;
+		}
+	for (size_t i = 1; i < rank && count == 1; i++)
+		ret[i] = ret[0];
+	return count == 1 || count == rank;
+}
+
+static bool is_true(const struct operator_field *arguments, size_t place)
+{
+	struct operator_field f = operator_list_at(arguments, place);
+
+	return f.length && *f.text == 'T';
+}
+
+static bool result_of(const struct geometry_places *g, const struct operator_field *arguments,
+		      const struct shape *input, const struct shape *weight, enum form *form, struct shape *ret)
+{
+	size_t rank = input->rank > 2 && weight->rank == input->rank ? input->rank - 2 : 0;
+	uint64_t step[RANK], padding[RANK], dilation[RANK], added[RANK], groups;
+
+	if (!rank || !g->step || !numbers_at(arguments, g->step, 1, rank, step) ||
+	    !numbers_at(arguments, g->padding, 0, rank, padding) || !numbers_at(arguments, g->added, 0, rank, added) ||
+	    !numbers_at(arguments, g->dilation, 1, rank, dilation) || !numbers_at(arguments, g->groups, 1, 1, &groups))
+		return false;
+	if (*form == CONVOLUTION)
+		*form = (g->transposed ? is_true(arguments, g->transposed) : g->added)
+				? CONVOLUTION_TRANSPOSED
+				: CONVOLUTION_PLAIN;
+	*ret = *input;
+	ret->sizes[1] = *form == CONVOLUTION_TRANSPOSED ? mul_sat(weight->sizes[1], groups) : weight->sizes[0];
+	for (size_t i = 0; i < rank; i++) {
+		uint64_t *size = &ret->sizes[2 + i], kernel = weight->sizes[2 + i], reach, room;
+
+		if (!*size || !kernel || !step[i])
+			return false;
+		reach = add_sat(mul_sat(dilation[i], kernel - 1), 1);
+		room = *form == CONVOLUTION_TRANSPOSED ? add_sat(mul_sat(*size - 1, step[i]), add_sat(reach, added[i]))
+						       : add_sat(*size, mul_sat(2, padding[i]));
+		if (*form == CONVOLUTION_TRANSPOSED)
+			*size = room > mul_sat(2, padding[i]) ? room - 2 * padding[i] : 0;
+		else
+			*size = room < reach ? 0 : (room - reach) / step[i] + 1;
+	}
+	return true;
+}
+
 static bool convolution_work(const struct shape *input, const struct shape *weight, const struct shape *result,
 			     enum form form, struct operator_work *ret)
 {
@@ -193,51 +256,52 @@ static const struct known {
 	enum form form;
 	uint8_t first; /* the argument that is the first factor, the input or the query */
 	bool is_backward;
+	struct geometry_places geometry;
 } known_operators[] = {
-	{"mm", PRODUCT, 0, false},
-	{"bmm", PRODUCT, 0, false},
-	{"mv", PRODUCT, 0, false},
-	{"dot", PRODUCT, 0, false},
-	{"vdot", PRODUCT, 0, false},
-	{"matmul", PRODUCT, 0, false},
-	{"_int_mm", PRODUCT, 0, false},
-	{"_scaled_mm", PRODUCT, 0, false},
-	{"addmm", PRODUCT, 1, false},
-	{"addmv", PRODUCT, 1, false},
-	{"addbmm", PRODUCT, 1, false},
-	{"baddbmm", PRODUCT, 1, false},
-	{"_addmm_activation", PRODUCT, 1, false},
-	{"linear", LINEAR, 0, false},
-	{"conv1d", CONVOLUTION, 0, false},
-	{"conv2d", CONVOLUTION, 0, false},
-	{"conv3d", CONVOLUTION, 0, false},
-	{"conv_transpose1d", CONVOLUTION, 0, false},
-	{"conv_transpose2d", CONVOLUTION, 0, false},
-	{"conv_transpose3d", CONVOLUTION, 0, false},
-	{"convolution", CONVOLUTION, 0, false},
-	{"_convolution", CONVOLUTION, 0, false},
-	{"cudnn_convolution", CONVOLUTION_PLAIN, 0, false},
-	{"cudnn_convolution_relu", CONVOLUTION_PLAIN, 0, false},
-	{"cudnn_convolution_transpose", CONVOLUTION_TRANSPOSED, 0, false},
-	{"_slow_conv2d_forward", CONVOLUTION_PLAIN, 0, false},
-	{"slow_conv_dilated2d", CONVOLUTION_PLAIN, 0, false},
-	{"slow_conv_dilated3d", CONVOLUTION_PLAIN, 0, false},
-	{"slow_conv_transpose2d", CONVOLUTION_TRANSPOSED, 0, false},
-	{"slow_conv_transpose3d", CONVOLUTION_TRANSPOSED, 0, false},
-	{"_conv_depthwise2d", CONVOLUTION_PLAIN, 0, false},
-	{"conv_depthwise3d", CONVOLUTION_PLAIN, 0, false},
-	{"convolution_backward", CONVOLUTION_BACKWARD, 1, true},
-	{"_cudnn_rnn", RECURRENT, 0, false},
-	{"_scaled_dot_product_flash_attention", HEADS_FIRST, 0, false},
-	{"_scaled_dot_product_efficient_attention", HEADS_FIRST, 0, false},
-	{"_scaled_dot_product_cudnn_attention", HEADS_FIRST, 0, false},
-	{"_scaled_dot_product_flash_attention_backward", HEADS_FIRST, 1, true},
-	{"_scaled_dot_product_efficient_attention_backward", HEADS_FIRST, 1, true},
-	{"_scaled_dot_product_cudnn_attention_backward", HEADS_FIRST, 1, true},
-	{"_flash_attention_forward", LENGTH_FIRST, 0, false},
-	{"_efficient_attention_forward", LENGTH_FIRST, 0, false},
-	{"_flash_attention_backward", LENGTH_FIRST, 1, true},
-	{"_efficient_attention_backward", LENGTH_FIRST, 1, true},
+	{"mm", PRODUCT, 0, false, {0}},
+	{"bmm", PRODUCT, 0, false, {0}},
+	{"mv", PRODUCT, 0, false, {0}},
+	{"dot", PRODUCT, 0, false, {0}},
+	{"vdot", PRODUCT, 0, false, {0}},
+	{"matmul", PRODUCT, 0, false, {0}},
+	{"_int_mm", PRODUCT, 0, false, {0}},
+	{"_scaled_mm", PRODUCT, 0, false, {0}},
+	{"addmm", PRODUCT, 1, false, {0}},
+	{"addmv", PRODUCT, 1, false, {0}},
+	{"addbmm", PRODUCT, 1, false, {0}},
+	{"baddbmm", PRODUCT, 1, false, {0}},
+	{"_addmm_activation", PRODUCT, 1, false, {0}},
+	{"linear", LINEAR, 0, false, {0}},
+	{"conv1d", CONVOLUTION, 0, false, {3, 4, 5, 0, 6, 0}},
+	{"conv2d", CONVOLUTION, 0, false, {3, 4, 5, 0, 6, 0}},
+	{"conv3d", CONVOLUTION, 0, false, {3, 4, 5, 0, 6, 0}},
+	{"conv_transpose1d", CONVOLUTION, 0, false, {3, 4, 7, 5, 6, 0}},
+	{"conv_transpose2d", CONVOLUTION, 0, false, {3, 4, 7, 5, 6, 0}},
+	{"conv_transpose3d", CONVOLUTION, 0, false, {3, 4, 7, 5, 6, 0}},
+	{"convolution", CONVOLUTION, 0, false, {3, 4, 5, 7, 8, 6}},
+	{"_convolution", CONVOLUTION, 0, false, {3, 4, 5, 7, 8, 6}},
+	{"cudnn_convolution", CONVOLUTION_PLAIN, 0, false, {3, 2, 4, 0, 5, 0}},
+	{"cudnn_convolution_relu", CONVOLUTION_PLAIN, 0, false, {3, 4, 5, 0, 6, 0}},
+	{"cudnn_convolution_transpose", CONVOLUTION_TRANSPOSED, 0, false, {4, 2, 5, 3, 6, 0}},
+	{"_slow_conv2d_forward", CONVOLUTION_PLAIN, 0, false, {4, 5, 0, 0, 0, 0}},
+	{"slow_conv_dilated2d", CONVOLUTION_PLAIN, 0, false, {4, 5, 6, 0, 0, 0}},
+	{"slow_conv_dilated3d", CONVOLUTION_PLAIN, 0, false, {4, 5, 6, 0, 0, 0}},
+	{"slow_conv_transpose2d", CONVOLUTION_TRANSPOSED, 0, false, {4, 5, 7, 6, 0, 0}},
+	{"slow_conv_transpose3d", CONVOLUTION_TRANSPOSED, 0, false, {4, 5, 7, 6, 0, 0}},
+	{"_conv_depthwise2d", CONVOLUTION_PLAIN, 0, false, {4, 5, 6, 0, 0, 0}},
+	{"conv_depthwise3d", CONVOLUTION_PLAIN, 0, false, {4, 5, 6, 0, 0, 0}},
+	{"convolution_backward", CONVOLUTION_BACKWARD, 1, true, {0}},
+	{"_cudnn_rnn", RECURRENT, 0, false, {0}},
+	{"_scaled_dot_product_flash_attention", HEADS_FIRST, 0, false, {0}},
+	{"_scaled_dot_product_efficient_attention", HEADS_FIRST, 0, false, {0}},
+	{"_scaled_dot_product_cudnn_attention", HEADS_FIRST, 0, false, {0}},
+	{"_scaled_dot_product_flash_attention_backward", HEADS_FIRST, 1, true, {0}},
+	{"_scaled_dot_product_efficient_attention_backward", HEADS_FIRST, 1, true, {0}},
+	{"_scaled_dot_product_cudnn_attention_backward", HEADS_FIRST, 1, true, {0}},
+	{"_flash_attention_forward", LENGTH_FIRST, 0, false, {0}},
+	{"_efficient_attention_forward", LENGTH_FIRST, 0, false, {0}},
+	{"_flash_attention_backward", LENGTH_FIRST, 1, true, {0}},
+	{"_efficient_attention_backward", LENGTH_FIRST, 1, true, {0}},
 };
 
 static const struct known *known_find(const struct operator_field *name)
@@ -276,21 +340,14 @@ bool operator_is_product(const struct operator_field *name)
 	return o && (o->form == PRODUCT || o->form == LINEAR);
 }
 
-bool operator_work(const struct operator_text *operator, const struct operator_field *result,
-		   struct operator_work *ret)
+static bool work_of_known(const struct known *o, const struct operator_text *operator, const struct shapes *s,
+			  const struct operator_field *result, struct operator_work *ret)
 {
-	const struct known *o = known_find(&operator->name);
-	const struct shape *first;
-	struct shapes s, of_result;
+	const struct shape *first = &s->items[o->first];
+	enum form form = o->form;
+	struct shapes of_result;
 
-	*ret = (struct operator_work){0};
-	shapes_parse(&operator->sizes, &s);
-	if (!o)
-		return elements_work(&operator->name, &s, ret);
-	if (s.count < o->first + 2u)
-		return false;
-	first = &s.items[o->first];
-	switch (o->form) {
+	switch (form) {
 	case PRODUCT:
 		return product_work(first, first + 1, ret);
 	case LINEAR:
@@ -298,18 +355,38 @@ bool operator_work(const struct operator_text *operator, const struct operator_f
 	case CONVOLUTION:
 	case CONVOLUTION_PLAIN:
 	case CONVOLUTION_TRANSPOSED:
-		shapes_parse(result, &of_result);
 		ret->class = OPERATOR_CONVOLUTION;
-		return of_result.count && convolution_work(first, first + 1, &of_result.items[0], o->form, ret);
+		shapes_parse(result, &of_result);
+		return (result_of(&o->geometry, &operator->arguments, first, first + 1, &form, &of_result.items[0]) ||
+			of_result.count) &&
+		       convolution_work(first, first + 1, &of_result.items[0], form, ret);
 	case CONVOLUTION_BACKWARD:
 		ret->class = OPERATOR_CONVOLUTION_BACKWARD;
-		return convolution_work(first, first + 1, &s.items[0], o->form, ret);
+		return convolution_work(first, first + 1, &s->items[0], form, ret);
 	case HEADS_FIRST:
 	case LENGTH_FIRST:
-		return s.count >= o->first + 3u &&
-		       attention_work(first, o->form == HEADS_FIRST, o->is_backward, ret);
+		return s->count >= o->first + 3u && attention_work(first, form == HEADS_FIRST, o->is_backward, ret);
 	case RECURRENT:
-		return recurrent_work(&s, ret);
+		return recurrent_work(s, ret);
 	}
 	return false;
+}
+
+bool operator_work(const struct operator_text *operator, const struct operator_field *result,
+		   struct operator_work *ret)
+{
+	const struct known *o = known_find(&operator->name);
+	struct operator_field first = operator_list_at(&operator->arguments, o ? o->first : 0);
+	const struct operator_type *type = operator_type_of(&first);
+	struct shapes s;
+
+	*ret = (struct operator_work){0};
+	if (type) {
+		ret->element = type->size;
+		ret->type = type->number;
+	}
+	shapes_parse(&operator->sizes, &s);
+	if (!o)
+		return elements_work(&operator->name, &s, ret);
+	return s.count >= o->first + 2u && work_of_known(o, operator, &s, result, ret);
 }

@@ -17,14 +17,18 @@ static uint64_t *child_durations(const struct nvtx_tree *t, const struct clock_m
 
 void operator_columns(struct table *table)
 {
-	table_has(table, COL_SEQ, COL_OPID, COL_SIZES);
+	table_has(table, COL_SEQ, COL_OPID, COL_SIZES, COL_ARGUMENTS);
 }
 
 void operator_cells(struct table *table, const struct operator_text *operator)
 {
+	SCOPED(buffer) arguments = {0};
+
 	table_text_part(table, operator->seq.text, operator->seq.length);
 	table_text_part(table, operator->op_id.text, operator->op_id.length);
 	table_text_part(table, operator->sizes.text, operator->sizes.length);
+	operator_arguments_text(&operator->arguments, &arguments);
+	table_text(table, buffer_string(&arguments));
 }
 
 static void nvtx_trace_add_row(const struct report_context *c, struct table *table, const struct nvtx_tree *t, size_t i,

@@ -81,9 +81,31 @@ void torch_pop(void)
 
 /* ---- operators for callbacks, as PyTorch 2 has them: the mangled names are those of at::RecordFunction ---- */
 
+struct value {
+	union {
+		long number;
+		double fraction;
+		const void *object;
+	};
+	unsigned tag;
+};
+enum { NONE, TENSOR, STORAGE, DOUBLE, COMPLEX, INT, BOOL, STRING, LIST };
+struct tensor {
+	long words[20];
+	unsigned short type, more;
+	long rest[4];
+};
+struct list {
+	const void *virtual_functions;
+	unsigned long references[2];
+	struct value *items, *end, *capacity;
+};
 struct record {
 	const void *virtual_functions;
-	long words[8], sequence;
+	long words[2];
+	const struct value *values;
+	unsigned long count;
+	long more[4], sequence;
 	const char *name;
 };
 struct vector {
@@ -213,12 +235,46 @@ unsigned long torch_emit(void)
 	return _ZN2at22addThreadLocalCallbackENS_22RecordFunctionCallbackE((struct callback){emit_begin, emit_end, 1});
 }
 
+/* The type of the tensors of all operators. */
+static int type = 6;
+void torch_type(int number);
+void torch_type(int number)
+{
+	type = number;
+}
+
+static unsigned long set_values(const char *name, struct value *values, struct list *list, const struct tensor *tensor)
+{
+	struct value of_tensor = {.object = tensor, .tag = TENSOR}, of_list = {.object = list, .tag = LIST};
+	struct value quarter = {.fraction = 0.25, .tag = DOUBLE}, no = {.tag = BOOL};
+
+	if (!strcmp(name, "aten::empty")) {
+		values[0] = of_list;
+		values[1] = (struct value){{type}, INT};
+		values[4] = no;
+		return 6;
+	}
+	values[0] = of_tensor;
+	if (!strcmp(name, "aten::neg"))
+		return 1;
+	values[1] = quarter;
+	values[2] = no;
+	values[3] = of_list;
+	return !strcmp(name, "aten::dropout") ? 3 : 5;
+}
+
 /* sequence -1: none; -2: the one of the next node, as of an operator without a node. */
 void torch_run(const char *name, long sequence);
 void torch_run(const char *name, long sequence)
 {
 	struct record r = {.sequence = sequence == -2 ? next_sequence : sequence, .name = name};
+	struct tensor tensor = {.type = (unsigned short)type, .words = {6, 7, 4, 5}};
+	struct value values[6] = {0}, three = {{3}, INT};
+	struct list list = {.references = {1, 1}, .items = &three, .end = &three + 1, .capacity = &three + 1};
 	void *context;
+
+	r.count = set_values(name, values, &list, &tensor);
+	r.values = values;
 
 	if (sequence >= next_sequence)
 		next_sequence = sequence + 1;

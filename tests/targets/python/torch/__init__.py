@@ -34,12 +34,20 @@ def operator(name, sizes):
             _pop()
 
 
+float32, float64, int64, float16 = 6, 7, 4, 5
+
+
 def neg(tensor):
     _run(b'aten::neg', -2)
 
 
-def empty(size):
+def dropout(tensor, chance, is_training):
+    _run(b'aten::dropout', -2)
+
+
+def empty(size, dtype=float32):
     if _run:
+        _stubs.torch_type(dtype)
         _run(b'aten::empty', -1)
     elif getattr(autograd.profiler.here, 'on', None):
         _push(b'aten::empty')
