@@ -8,7 +8,8 @@
 #include "report/tables/report.h"
 #include "trace_writer.h"
 
-enum { START = 1000, LINEAR = 1, MM, MM_AGAIN, MINE, BACKWARD, COLONS, KERNEL = 1 };
+enum { START = 1000, LINEAR = 1, MM, MM_AGAIN, MINE, BACKWARD, COLONS, COLLECTIVE, MINE_TOO,
+       KERNEL = 1 };
 
 static const char *const texts[] = {
 	NULL,
@@ -18,7 +19,11 @@ static const char *const texts[] = {
 	"my step",
 	"AddmmBackward0, seq = 3",
 	"aten::empty",
+	"gloo:all_reduce, sizes = [[1000]]",
+	"the program's: range",
 };
+
+static bool has_collective;
 
 static void launch(struct writer_thread *host, struct writer_thread *cupti, uint16_t function, uint32_t id, uint64_t at,
 		   uint64_t duration)
@@ -75,6 +80,12 @@ static void operators(const char *directory, bool has_operators)
 		writer_event(&autograd, TF_PUSH, 0, START + 700, BACKWARD);
 		launch(&autograd, &cupti, function, 4, START + 710, 5);
 		writer_event(&autograd, TF_POP, 0, START + 760, 0);
+	}
+	for (uint32_t i = COLLECTIVE; has_collective && i <= MINE_TOO; i++) {
+		writer_event(&t, TF_RANGE_START, 0, START + 770 + i, i);
+		writer_slot(&t, tf_arg(TF_ARG_VALUE, 0, i));
+		writer_event(&autograd, TF_RANGE_END, 0, START + 790 + i, 0);
+		writer_slot(&autograd, tf_arg(TF_ARG_VALUE, 0, i));
 	}
 	launch(&t, &cupti, function, 5, START + 800, 7777);
 	writer_event(&t, TF_POP, 0, START + 900, 0);
@@ -160,6 +171,15 @@ Test(pytorch, operators_by_name_and_sizes_with_and_without_those_within)
 {
 	check(true, BY_NOTHING, 0,
 	      HEAD LINEAR_ROW "\"[[3, 4], [5]]\"\n" MM_ROW "\"[[3, 4], [4, 5]]\"\n" BACKWARD_ROW "\n" EMPTY_ROW "\n");
+}
+
+/* It begins in one thread and ends in another; other ranges that do are the program's. */
+Test(pytorch, collectives_that_run_in_another_thread)
+{
+	has_collective = true;
+	check(true, BY_NOTHING, 0,
+	      HEAD LINEAR_ROW "\"[[3, 4], [5]]\"\n" MM_ROW "\"[[3, 4], [4, 5]]\"\n" BACKWARD_ROW "\n" EMPTY_ROW
+	      "\n0.0,0,0,0.0,0.0,0,20,20.0,0.000000,,,1,gloo:all_reduce,[[1000]]\n");
 }
 
 Test(pytorch, by_thread_forward_and_backward_are_two)

@@ -201,6 +201,24 @@ static void add_cpu(struct operators *o)
 	}
 }
 
+/* A collective that runs in another thread has no own time, as in torch.profiler. */
+static void add_collective(void *context, const struct nvtx_range *r)
+{
+	struct nvtx_node node = {.thread = r->thread, .start = r->start, .text = r->text};
+	struct operators *o = context;
+	struct keyed k = {&node, is_grouped(o) ? "" : NULL};
+	SCOPED(buffer) text = {0};
+	uint32_t row = SCAN_NO_ROW;
+
+	nvtx_name(o->scan.image->trace, r->domain, r->text, &text);
+	if (!r->is_pushpop && !r->is_unfinished && !r->domain && operator_is_collective(buffer_string(&text)))
+		row = operator_row(o, r->thread, r->start, (uint64_t)UINT32_MAX << 32 | r->text, &k);
+	if (row == SCAN_NO_ROW)
+		return;
+	o->items[row].calls++;
+	o->items[row].cpu_total += clock_map_duration(o->scan.clock, r->end - r->start);
+}
+
 static void add_gpu(void *context, size_t node)
 {
 	struct operators *o = context;
@@ -430,6 +448,8 @@ static void pytorch_add_image(struct operators *o, const struct image *image)
 		operator_groups_of(&o->groups, &o->tree);
 	find_places(o);
 	add_cpu(o);
+	if (image->trace)
+		nvtx_ranges(image, NULL, o, add_collective);
 	if (o->count) {
 		struct scan s = {.context = o->scan.context, .image = image, .args = 1u << TF_ARG_MEMORY, .more = o};
 
@@ -454,34 +474,24 @@ static double mean_of(uint64_t sum, uint64_t count)
 
 static double sort_value(const struct operators *o, const struct operator_sum *s)
 {
-	switch (o->scan.context->sort) {
-	case SORT_CPU_TIME:
-		return mean_of(s->cpu_total, s->calls);
-	case SORT_CUDA_TIME:
-		return mean_of(s->gpu_total, s->calls);
-	case SORT_CPU_TIME_TOTAL:
-		return (double)s->cpu_total;
-	case SORT_CUDA_TIME_TOTAL:
-		return (double)s->gpu_total;
-	case SORT_SELF_CPU_TIME_TOTAL:
-		return (double)s->cpu_self;
-	case SORT_SELF_CUDA_TIME_TOTAL:
-		return (double)s->gpu_self;
-	case SORT_CUDA_MEMORY_USAGE:
-		return o->has_memory ? (double)s->memory[TENSOR_DEVICE].total : (double)s->allocated;
-	case SORT_CPU_MEMORY_USAGE:
-		return (double)s->memory[TENSOR_CPU].total;
-	case SORT_SELF_CPU_MEMORY_USAGE:
-		return (double)s->memory[TENSOR_CPU].self;
-	case SORT_SELF_CUDA_MEMORY_USAGE:
-		return (double)s->memory[TENSOR_DEVICE].self;
-	case SORT_FLOPS:
-		return s->flops;
-	case SORT_COUNT:
-		return (double)s->calls;
-	default:
-		return 0;
-	}
+	const struct operator_memory *cpu = &s->memory[TENSOR_CPU], *gpu = &s->memory[TENSOR_DEVICE];
+	const double values[] = {
+		[SORT_CPU_TIME] = mean_of(s->cpu_total, s->calls),
+		[SORT_CUDA_TIME] = mean_of(s->gpu_total, s->calls),
+		[SORT_CPU_TIME_TOTAL] = (double)s->cpu_total,
+		[SORT_CUDA_TIME_TOTAL] = (double)s->gpu_total,
+		[SORT_SELF_CPU_TIME_TOTAL] = (double)s->cpu_self,
+		[SORT_SELF_CUDA_TIME_TOTAL] = (double)s->gpu_self,
+		[SORT_CUDA_MEMORY_USAGE] = o->has_memory ? (double)gpu->total : (double)s->allocated,
+		[SORT_CPU_MEMORY_USAGE] = (double)cpu->total,
+		[SORT_SELF_CPU_MEMORY_USAGE] = (double)cpu->self,
+		[SORT_SELF_CUDA_MEMORY_USAGE] = (double)gpu->self,
+		[SORT_FLOPS] = s->flops,
+		[SORT_COUNT] = (double)s->calls,
+	};
+	size_t sort = (size_t)o->scan.context->sort;
+
+	return sort < sizeof(values) / sizeof(*values) ? values[sort] : 0;
 }
 
 static int operators_in_order(size_t i, size_t k, const void *context)
