@@ -25,7 +25,8 @@ struct thread_piece {
 	uint32_t what;
 	uint32_t of;	/* what the time of a call belongs to, unless it waited: the call, or the pool of short ones */
 	uint32_t stack; /* of a sample; 0: it has none that the calls' stacks could be compared with */
-	bool is_sample, is_unseen, has_edge;
+	enum graph_alone alone;
+	bool is_sample, has_edge;
 };
 
 /* Answers of the maps of editables that were given last, by a few bits of the question. */
@@ -137,8 +138,8 @@ static void add_piece(struct builder *b, const struct thread_piece *p)
 		return;
 	}
 	add_computing(b, p->start_ns, p->what);
-	if (p->has_edge || p->is_unseen)
-		graph_call(&s->graph, p->end_ns, p->what, p->is_unseen);
+	if (p->has_edge || p->alone)
+		graph_call(&s->graph, p->end_ns, p->what, p->alone);
 	else
 		graph_work(&s->graph, p->end_ns, p->of);
 	b->before = p->what;
@@ -189,7 +190,7 @@ static void enclose(struct builder *b, const struct thread_piece *behind, size_t
 	for (size_t i = 0; i < count && !call->has_edge &&
 			   b->causes->editables.items[call->what].waits != BLOCKED_MPI; i++) {
 		part.end_ns = inner[i].start_ns;
-		part.is_unseen = false;
+		part.alone = GRAPH_WORKS;
 		if (part.end_ns > part.start_ns)
 			push(b, &part);
 		push(b, &inner[i]);
@@ -243,13 +244,13 @@ static void take_call(struct builder *b, const struct event *e)
 	*p = (struct thread_piece){.start_ns = causes_ns(s, b->image, event_start(e)),
 				   .end_ns = causes_ns(s, b->image, e->ticks),
 				   .what = call_of(b, e->id, stack)};
-	if (p->end_ns - p->start_ns >= CAUSES_WAIT_NS)
-		p->is_unseen = is_wait(s->editables.items[p->what].waits);
+	if (p->end_ns - p->start_ns >= CAUSES_WAIT_NS && is_wait(s->editables.items[p->what].waits))
+		p->alone = event_timed_out(e) ? GRAPH_TIMER : GRAPH_WAITS;
 	p->has_edge = graph_has_edge(&s->graph, b->actor, p->end_ns);
 	p->of = p->what;
 	while (first && b->pending[first - 1].start_ns >= p->start_ns)
 		first--;
-	if (stack || p->has_edge || p->is_unseen)
+	if (stack || p->has_edge || p->alone)
 		s->editables.items[p->what].calls++;
 	else
 		take_short_call(b, p, e->id, first);
@@ -334,7 +335,7 @@ static void take_current(struct builder *b, const struct actor *a)
 
 	if (!thread_current(a->thread, &function, &start))
 		return;
-	p = (struct thread_piece){.start_ns = causes_ns(s, b->image, start), .end_ns = a->end_ns, .is_unseen = true,
+	p = (struct thread_piece){.start_ns = causes_ns(s, b->image, start), .end_ns = a->end_ns, .alone = GRAPH_WAITS,
 			   .what = editable_call(&s->editables, b->image, function, 0)};
 	p.of = p.what;
 	if (p.start_ns < p.end_ns)

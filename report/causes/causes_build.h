@@ -84,5 +84,8 @@ void link_mpi(struct linker *l);
 void link_only_causes(struct linker *l);
 void linker_done(struct linker *l);
 
+/* Of a call that may wait: its time was over, nothing ended it. */
+bool event_timed_out(const struct event *e);
+
 /* Shorter calls are not waits. */
 enum { CAUSES_WAIT_NS = 20000 };

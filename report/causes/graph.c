@@ -239,12 +239,12 @@ void graph_work(struct graph *g, uint64_t until_ns, uint32_t what)
 	}
 }
 
-void graph_call(struct graph *g, uint64_t until_ns, uint32_t what, bool is_unseen)
+void graph_call(struct graph *g, uint64_t until_ns, uint32_t what, enum graph_alone alone)
 {
 	uint32_t edge = take_edge(g, until_ns);
 	struct run_node *n;
 
-	if ((edge == NODE_NONE && !is_unseen) || until_ns <= g->now_ns) {
+	if ((edge == NODE_NONE && alone == GRAPH_WORKS) || until_ns <= g->now_ns) {
 		graph_work(g, until_ns, what);
 		return;
 	}
@@ -254,6 +254,7 @@ void graph_call(struct graph *g, uint64_t until_ns, uint32_t what, bool is_unsee
 	n = node_add(g, edge == NODE_NONE ? NODE_UNSEEN : NODE_WAIT, until_ns, what);
 	n->source = edge;
 	n->is_lock = edge != NODE_NONE && g->edges[edge].is_lock;
+	n->is_timer = edge == NODE_NONE && alone == GRAPH_TIMER;
 	take_cuts(g, until_ns);
 }
 

@@ -11,7 +11,7 @@ enum node_kind {
 	NODE_START,	/* of the actor, not before its source */
 	NODE_WORK,	/* its parts say of what */
 	NODE_WAIT,	/* until its source has ended */
-	NODE_UNSEEN,	/* a wait without a source */
+	NODE_UNSEEN,	/* a wait without a source, or until its time was over */
 	NODE_OPERATION, /* of a device: begins after the previous one and its source, the call that launched it */
 	NODE_MEETING	/* of no actor: several such nodes in succession end when the last of their sources has */
 };
@@ -25,7 +25,8 @@ struct run_node {
 	uint32_t what;	 /* of a wait: what waits, see struct node_part */
 	uint32_t actor : 27;
 	uint32_t is_lock : 1; /* a wait for what its source released, and took after the node before that */
-	uint32_t kind : 4; /* enum node_kind */
+	uint32_t is_timer : 1; /* of NODE_UNSEEN: it woke by itself */
+	uint32_t kind : 3; /* enum node_kind */
 };
 
 /* Time of a node. `what` identifies something that an edit can change (editable.h). */
@@ -92,8 +93,9 @@ void graph_edges_done(struct graph *g);
 
 void graph_begin(struct graph *g, uint32_t actor, uint64_t start_ns);
 void graph_work(struct graph *g, uint64_t until_ns, uint32_t what);
-/* A call that may wait: if there is an edge to its end, it did. is_unseen: without one, it is a wait, too. */
-void graph_call(struct graph *g, uint64_t until_ns, uint32_t what, bool is_unseen);
+/* A call that may wait: if there is an edge to its end, it did. */
+enum graph_alone { GRAPH_WORKS, GRAPH_WAITS, GRAPH_TIMER }; /* what it does without an edge */
+void graph_call(struct graph *g, uint64_t until_ns, uint32_t what, enum graph_alone alone);
 void graph_operation(struct graph *g, uint64_t start_ns, uint64_t end_ns, uint32_t what);
 /* is_end: the run does not end before this actor. */
 void graph_end(struct graph *g, bool is_end);

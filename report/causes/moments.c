@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the calls that the edges between actors follow from. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,6 +151,15 @@ static uint32_t call_of(struct reading_calls *r, enum moment_kind kind, const st
 	return editable_call(&r->linker->causes->editables, r->image, e->id, event_stack(e));
 }
 
+bool event_timed_out(const struct event *e)
+{
+	uint64_t polled = e->args_count ? event_arg(e, TF_ARG_TIMEOUT) : 0;
+
+	if (polled)
+		return !(uint16_t)tf_arg_value(polled);
+	return e->args_count && tf_arg_value(event_arg(e, TF_ARG_RESULT)) == ETIMEDOUT;
+}
+
 static void moment_add(struct reading_calls *r, const struct event *e)
 {
 	enum moment_kind kind = r->kinds[e->id];
@@ -175,6 +185,8 @@ static void moment_add(struct reading_calls *r, const struct event *e)
 		m.what = call_of(r, kind, e);
 	if (m.end_ns - m.start_ns >= CAUSES_WAIT_NS)
 		put(&r->linker->of[MOMENT_LONG], &m);
+	if ((kind == MOMENT_WAIT || kind == MOMENT_POLL) && !m.is_interpreter && event_timed_out(e))
+		return;
 	if (kind && (kind < MOMENT_POLL || m.end_ns - m.start_ns >= CAUSES_WAIT_NS))
 		put(&r->linker->of[kind], &m);
 }

@@ -75,14 +75,17 @@ static double latency(const struct graph *g, const struct edit *edit, const stru
 	       (n->kind == NODE_START && edit->actor_factors ? edit->actor_factors[n->actor] : 1);
 }
 
-/* A wait, a start or a meeting: what came after the later of the two that it depends on stays. */
+/* A wait, a start or a meeting: what came after the later of the two that it depends on stays. `idle`: see
+ * note_timer. */
 static double end_of_wait(const struct graph *g, const struct edit *edit, const double *ends, uint32_t node,
-			  uint32_t previous)
+			  uint32_t previous, double idle)
 {
 	const struct run_node *n = &g->nodes[node];
 	double before = previous == NODE_NONE ? 0 : ends[previous];
 	uint64_t start = previous == NODE_NONE ? 0 : g->nodes[previous].end_ns;
 
+	if (n->kind == NODE_WAIT && replay_is_bound(g, node) && idle >= 0)
+		before = idle;
 	if (replay_is_bound(g, node) && ((n->is_lock && edit->no_interpreter) || is_free(g, ends, node, previous)))
 		return before;
 	if (replay_is_bound(g, node))
@@ -109,20 +112,40 @@ static double end_of_operation(const struct graph *g, const struct edit *edit, c
 	return begin + ns - lost(g, edit, node);
 }
 
-/* `ahead`: how much earlier anything so far would have ended. */
+/* `ahead`: how much earlier anything so far would have ended. A thread that others are ahead of looks at its timer as
+ * often as it has to, until it finds what they have done. */
 static double end_of_unseen(const struct graph *g, const struct edit *edit, const double *ends, uint32_t node,
-			    uint32_t previous, double ahead)
+			    uint32_t previous, double idle, double ahead)
 {
 	const struct run_node *n = &g->nodes[node];
 	double length = (double)(n->end_ns - g->nodes[previous].end_ns) * factor_of(edit, n, n->what);
 	double end = ends[previous] + length;
 
-	if (edit->unseen == UNSEEN_STAY || end < (double)n->end_ns - ahead)
+	if ((edit->unseen == UNSEEN_STAY && !n->is_timer) || end < (double)n->end_ns - ahead)
 		return end;
-	return larger(ends[previous], (double)n->end_ns - ahead);
+	return larger(n->is_timer && idle >= 0 ? idle : ends[previous], (double)n->end_ns - ahead);
 }
 
-static double end_of(const struct graph *g, const struct edit *edit, const double *ends, uint32_t node, double ahead)
+/* Work between two waits for a timer is that of looking, if it is shorter by this factor. */
+enum { LOOK_PART = 10 };
+
+/* When the thread began to look again and again after some time; below 0: it does not. It
+ * would have found earlier what others had done earlier, so the times at which it looked matter to nothing. */
+static void note_timer(const struct graph *g, const double *ends, uint32_t node, double *idle)
+{
+	const struct run_node *n = &g->nodes[node];
+	uint32_t previous = graph_previous(g, node);
+	uint64_t ns = previous == NODE_NONE ? 0 : n->end_ns - replay_start(g, node);
+
+	if (n->is_timer)
+		*idle = *idle >= 0 ? *idle : ends[previous];
+	else if (n->kind != NODE_WORK || previous == NODE_NONE || !g->nodes[previous].is_timer ||
+		 ns * LOOK_PART > g->nodes[previous].end_ns - replay_start(g, previous))
+		*idle = -1;
+}
+
+static double end_of(const struct graph *g, const struct edit *edit, const double *ends, uint32_t node, double idle,
+		     double ahead)
 {
 	const struct run_node *n = &g->nodes[node];
 	uint32_t previous = graph_previous(g, node);
@@ -133,9 +156,9 @@ static double end_of(const struct graph *g, const struct edit *edit, const doubl
 	case NODE_OPERATION:
 		return end_of_operation(g, edit, ends, node, previous);
 	case NODE_UNSEEN:
-		return end_of_unseen(g, edit, ends, node, previous, ahead);
+		return end_of_unseen(g, edit, ends, node, previous, idle, ahead);
 	default:
-		return n->source == NODE_NONE ? (double)n->end_ns : end_of_wait(g, edit, ends, node, previous);
+		return n->source == NODE_NONE ? (double)n->end_ns : end_of_wait(g, edit, ends, node, previous, idle);
 	}
 }
 
@@ -213,12 +236,16 @@ double replay_run(const struct graph *g, const struct edit *edit, double *ret_en
 {
 	SCOPED_MEMORY struct deferred_waits *deferred = deferred_of(g, edit);
 	double *ends = ret_ends ? ret_ends : mem_alloc((g->node_count + 1) * sizeof(*ends)), ahead = 0, run = 0;
+	SCOPED_MEMORY double *idle = mem_alloc((g->actor_count + 1) * sizeof(*idle)); /* the last one: of meetings */
 	double *beside = edit->overlaps ? mem_alloc((g->actor_count + 1) * sizeof(*beside)) : NULL;
 
+	for (size_t i = 0; i <= g->actor_count; i++)
+		idle[i] = -1;
 	for (size_t i = 0; i < g->node_count; i++) {
 		uint32_t node = g->order[i];
+		uint32_t actor = g->nodes[node].kind == NODE_MEETING ? (uint32_t)g->actor_count : g->nodes[node].actor;
 
-		ends[node] = end_of(g, edit, ends, node, ahead);
+		ends[node] = end_of(g, edit, ends, node, idle[actor], ahead);
 		if (deferred && g->nodes[node].kind != NODE_MEETING && graph_previous(g, node) != NODE_NONE)
 			ends[node] = end_of_deferred(edit, deferred, node, &g->nodes[node], ends[node - 1], ends[node]);
 		if (edit->starts_after && g->nodes[node].kind == NODE_START &&
@@ -231,6 +258,7 @@ double replay_run(const struct graph *g, const struct edit *edit, double *ret_en
 			ends[node] += edit->wait_delays[g->nodes[node].what];
 		if (beside)
 			ends[node] = end_with_overlap(g, edit, beside, ends, node);
+		note_timer(g, ends, node, &idle[actor]);
 		ahead = larger(ahead, (double)g->nodes[node].end_ns - ends[node]);
 	}
 	for (size_t i = 0; i < g->end_count; i++)

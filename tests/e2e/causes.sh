@@ -83,6 +83,37 @@ foretold steps line~steps.py:4=0 'a program that is started in each step'
 like "$(report stats --summary steps_slow.pillion | tr -s '\n ' ' ')" 'FIX FIRST [^;]*steps\.py:4 [^;]*; saves ' \
 	'the line that starts it is named'
 
+# Threads that only look whether time is over, or whether there is work, keep no run as long as it is.
+cat >beat.py <<'END'
+import queue, sys, threading, time
+stop, work = threading.Event(), queue.Queue()
+def beat():
+    while not stop.wait(0.05):
+        pass
+def worker():
+    item = 1
+    while item:
+        try:
+            item = work.get(timeout=0.07)
+        except queue.Empty:
+            pass
+threads = [threading.Thread(target=target) for target in (beat, worker)]
+for thread in threads:
+    thread.start()
+for i in range(8):
+    if sys.argv[1] == 'slow':
+        time.sleep(0.15)
+    work.put(1)
+stop.set()
+work.put(0)
+for thread in threads:
+    thread.join()
+END
+for form in slow fixed; do
+	pillion -f -o "beat_$form" --stats=false python3 beat.py $form >/dev/null 2>&1
+done
+foretold beat line~beat.py:18=0 'a job with a heartbeat and a worker that looks for work'
+
 # multiprocessing gives its workers their first line by `python -c`.
 cat >spawned.py <<'END'
 import multiprocessing, time
