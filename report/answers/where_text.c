@@ -66,8 +66,7 @@ void where_text_missing(const struct where_ranks *r, const struct where_item *it
 
 void where_text_rank(const struct where_item *item, struct buffer *ret)
 {
-	buffer_print(ret, "rank %s, PID %u: %s", item->rank, item->process->head.pid,
-		     item->name ? item->name : item->wait.collective);
+	buffer_print(ret, "rank %s, PID %u: %s", item->rank, item->process->head.pid, item->wait.collective);
 	if (item->has_age) {
 		buffer_text(ret, " for ");
 		rule_time(ret, item->age_ns);

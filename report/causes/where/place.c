@@ -148,18 +148,28 @@ static bool is_of_interest(const struct where_item *item)
 	       (*item->rank && item->thread->head.tid == item->process->head.pid);
 }
 
-/* Without a recorded call, the stack tells which function waits. */
+/* Without a recorded call, the stack tells which function waits. It tells that of PyTorch's c10d, in which ranks wait
+ * for a condition variable. */
+static bool is_told_by_stack(const struct where_item *item)
+{
+	const struct where_wait *w = &item->wait;
+	bool is_rank = *item->rank && item->thread->head.tid == item->process->head.pid;
+
+	if (!(item->thread->head.flags & TF_WHERE_IN_CALL) || item->is_recorded || item->since != WHERE_STILL)
+		return false;
+	return !w->owner && (!item->name || (is_rank && !w->collective && w->waits == WAITS_FUTEX)) &&
+	       item->process->thread_count <= FEW_THREADS;
+}
+
 static void add_briefly(struct where_place *p, const struct model *m, const struct look *l,
 			const struct look_process *process, const struct look_thread *thread,
 			const struct image *image, bool is_wanted)
 {
 	struct where_item *item = new_item_now(p, m, l, process, thread, image);
-	bool is_in_call = thread->head.flags & TF_WHERE_IN_CALL;
 
 	if (!item->is_recorded)
 		where_wait_find(l, process, thread, &item->stack, item->name, &item->wait);
-	if (is_in_call && !item->is_recorded && item->since == WHERE_STILL && !item->wait.owner && !item->name &&
-	    process->thread_count <= FEW_THREADS)
+	if (is_told_by_stack(item))
 		where_place_stack(p, item);
 	if (is_wanted || is_of_interest(item))
 		return;

@@ -378,17 +378,55 @@ static void describe_call(const struct look *l, const struct look_process *p, co
 	}
 }
 
-/* The function of MPI or NCCL that the thread has called. */
+/* Functions of PyTorch's c10d in which a rank waits for others, whatever the backend. */
+static bool is_c10d_wait(const char *function)
+{
+	static const char *const waits[] = {"Work::wait(", "::monitoredBarrier(", "Store::wait(",
+					    "::finalize_backward("};
+
+	for (size_t i = 0; i < sizeof(waits) / sizeof(*waits) && !strncmp(function, "c10d::", 6); i++)
+		if (strstr(function, waits[i]))
+			return true;
+	return false;
+}
+
+/* The function that the program has called, if that is one of torch.distributed: of the Python frames outside of c10d's
+ * the innermost one. */
+static char *name_of_c10d(const struct where_stack *stack, size_t c10d)
+{
+	const char *native = stack->frames[c10d].line->function;
+
+	for (size_t i = c10d + 1; i < stack->count; i++) {
+		const struct code_line *line = stack->frames[i].line;
+
+		if (!stack->frames[i].is_python)
+			continue;
+		if (line->file && strstr(line->file, "/torch/distributed/"))
+			return mem_copy_text(line->function, strlen(line->function));
+		break;
+	}
+	return mem_copy_text(native, strcspn(native, "("));
+}
+
+/* The function of MPI, NCCL or c10d that the thread has called. */
 static void find_collective(const struct where_stack *stack, const char *name, struct where_wait *w)
 {
 	const char *found = name ? function_of_ranks(name) : NULL;
 	bool is_recorded = found;
+	size_t c10d = SIZE_MAX;
 
-	for (size_t i = 0; i < stack->count && !is_recorded; i++)
-		if (function_of_ranks(stack->frames[i].line->function) && !stack->frames[i].is_python)
-			found = function_of_ranks(stack->frames[i].line->function); /* the outermost one */
+	for (size_t i = 0; i < stack->count && !is_recorded; i++) {
+		const char *function = stack->frames[i].line->function;
+
+		if (stack->frames[i].is_python)
+			continue;
+		found = function_of_ranks(function) ? function_of_ranks(function) : found; /* the outermost one */
+		c10d = is_c10d_wait(function) ? i : c10d;
+	}
 	if (found)
 		w->collective = mem_copy_text(found, strlen(found));
+	else if (c10d != SIZE_MAX)
+		w->collective = name_of_c10d(stack, c10d);
 }
 
 static const struct system_call *call_of(const struct look *l, const struct tf_where_thread *t)

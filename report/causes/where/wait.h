@@ -12,7 +12,7 @@ struct where_wait {
 	struct buffer text;	/* "waits for the mutex 0x1234, held by thread 12"; "" if nothing is known */
 	enum where_call waits;
 	const char *call;	/* name of the system call; "" if it is in none; borrowed */
-	char *collective;	/* MPI's or NCCL's function that the thread is in; NULL: none */
+	char *collective;	/* function of MPI, NCCL or c10d that the thread is in; NULL: none */
 	char lock[64];		/* the lock that it waits for, "" if none */
 	/* Of what it waits for: "mutex", "threading.Lock", "pipe". NULL: the end of a thread, or not known. */
 	const char *kind;
