@@ -2,6 +2,7 @@
 """The programs of log.py: hangs and deaths. Each prints "ready" before it hangs."""
 import collections
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -107,9 +108,9 @@ if rank == "2":
     step()
 time.sleep(20)
 """
-# Workers of torchrun: gloo, and threads.
+# Workers of torchrun: gloo, threads, and workers of a DataLoader.
 TORCH = """
-import ctypes, os, signal, sys, threading, time
+import ctypes, os, queue, signal, sys, threading, time
 import torch, torch.distributed as dist
 def step():
     raise ValueError("bad batch")  # raises
@@ -117,12 +118,28 @@ def wait():
     with locks[0]:
         with locks[0]:  # relock
             pass
+class Data(torch.utils.data.Dataset):
+    def __len__(self):
+        return 4
+    def __getitem__(self, i):
+        if rank == 2 and how == "worker_raises":
+            raise ValueError("bad item")  # worker_raises
+        if rank == 2 and how == "worker_killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        while rank == 2 and how == "loader":
+            time.sleep(0.1)  # loader
+        return torch.ones(3)
 dist.init_process_group("gloo")
 rank, how, locks, x = dist.get_rank(), sys.argv[1], [threading.Lock()], torch.ones(3)
 dist.all_reduce(x)
+if how == "ddp":
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 1))
+time.sleep(1.5)
 if not rank:
     print("ready", flush=True)
-time.sleep(1.5)
+if how in ("loader", "worker_raises", "worker_killed"):
+    for each in torch.utils.data.DataLoader(Data(), num_workers=1):  # loader worker_killed
+        x = x + each
 if rank == 2:
     if how == "raises":
         step()
@@ -136,10 +153,24 @@ if rank == 2:
         os.kill(os.getpid(), signal.SIGKILL)
     if how == "relock":
         wait()
-    while how == "late":
-        time.sleep(0.1)  # late
-dist.all_reduce(x)  # reduces
+    if how == "queue":
+        queue.Queue().get()  # queue
+    if how == "mismatch":
+        dist.broadcast(x, 0)  # mismatch
+    while how in ("late", "ddp"):
+        time.sleep(0.1)  # late ddp
+    while how == "loop":  # loop
+        x = x  # loop
+if how == "recv":
+    dist.recv(x, (rank + 1) % 3)  # recv
+if how == "ddp":
+    model(x).sum().backward()
+dist.all_reduce(x)  # mismatch
 """
+TORCH_HANGS = {"relock": HANGS, "late": ("STALLED",), "loop": ("STALLED",), "queue": HANGS, "loader": HANGS,
+               "ddp": ("STALLED",), "mismatch": HANGS, "recv": HANGS}
+TORCH_DEATHS = {"raises": "ValueError: bad batch", "segv": "signal 11 ", "abort": "signal 6 ", "exit": "exit 3",
+                "kill": "signal 9 ", "worker_raises": "ValueError: bad item", "worker_killed": "DataLoader worker"}
 QUEUES = """
 import queue, threading
 one, two = queue.Queue(), queue.Queue()
@@ -251,10 +282,12 @@ def torch_kinds():
         return {}
     program = [TORCH_PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=3",
                write("work.py", TORCH)]
-    at = places("work.py", TORCH, "# relock")
-    kinds = {"relock": Kind(program + ["relock"], ("DEADLOCK",), ("rank 2", at), False)}
-    for name, end, mark in (("raises", "ValueError: bad batch", "# raises"), ("segv", "signal 11 ", "# segv"),
-                            ("abort", "signal 6 ", "# abort"), ("exit", "exit 3", None), ("kill", "signal 9 ", None)):
-        at = places("work.py", TORCH, mark) if mark else ""
-        kinds[name] = Kind(program + [name], ("DIED FIRST",), ("rank 2 on ", end, at), True)
+    kinds = {}
+    for names, are_deaths in ((TORCH_HANGS, False), (TORCH_DEATHS, True)):
+        for name, value in names.items():
+            words, ends = (("DIED FIRST",), (value,)) if are_deaths else (value, ())
+            rank = "rank [0-2]" if name in ("mismatch", "recv") else "rank 2"
+            lines = re.findall(rf".*# .*\b{name}\b.*", TORCH)
+            at = (places("work.py", TORCH, *lines),) if lines else ()
+            kinds[name] = Kind(program + [name], words, (rank,) + ends + at, are_deaths)
     return kinds

@@ -147,6 +147,30 @@ static bool has_raised(const struct process *p, const struct exception *e, bool 
 	return p->is_running ? has_ranks : !p->has_status || p->status;
 }
 
+/* It was raised because another process is gone. In the words of the operating system, gloo and NCCL. */
+static bool lost_a_peer(const struct died *d)
+{
+	static const char *const words[] = {"by peer", "Broken pipe", "remote process exited"};
+
+	for (size_t i = 0; d->exception.image && i < sizeof(words) / sizeof(*words); i++)
+		if (strstr(d->exception.text, words[i]))
+			return true;
+	return false;
+}
+
+static bool was_raised_after_signal(const struct model *m, const struct died *d)
+{
+	return d->exception.image && d->exception.at_ns > told_ns(m, d->process);
+}
+
+/* What a signal to end the job makes mpirun or torchrun raise, or a rank whose peers have ended by it. */
+static bool is_answer_to_signal(const struct model *m, const struct died *d, bool has_ranks)
+{
+	bool is_rank = d->process->rank && *d->process->rank;
+
+	return was_raised_after_signal(m, d) && (lost_a_peer(d) || (has_ranks && !is_rank));
+}
+
 /* By SIGTERM and the like. */
 static bool is_request(int signal)
 {
@@ -170,8 +194,10 @@ bool summary_was_ended(const struct model *m, const struct died *d, bool is_prov
 	const struct trace *t = d->process ? process_last_image(m, d->process)->trace : NULL;
 	bool is_in_call = false;
 
-	if (!t || d->exception.image || is_crash(d->signal) || has_aborted_ranks(m, d->process))
+	if (!t || is_crash(d->signal) || has_aborted_ranks(m, d->process))
 		return false;
+	if (d->exception.image)
+		return was_raised_after_signal(m, d);
 	for (size_t i = 0; i < t->thread_count; i++)
 		is_in_call |= t->threads[i].tid == d->process->pid && call_of(m, d->process, &t->threads[i]);
 	return is_request(d->signal) || (d->signal == SIGKILL && is_proved) || (!d->signal && is_in_call);
@@ -183,7 +209,8 @@ static uint64_t death_ns(const struct died *d)
 	return d->exception.image ? d->exception.at_ns : d->process->end_ns;
 }
 
-/* A rank that called MPI_Abort may be seen to end after those that it ended. */
+/* A rank that called MPI_Abort may be seen to end after those that it ended, one that was killed after those that have
+ * lost it. */
 static bool comes_before(const struct model *m, const struct died *a, const struct died *b)
 {
 	bool a_aborted, b_aborted, a_is_rank, b_is_rank;
@@ -197,7 +224,11 @@ static bool comes_before(const struct model *m, const struct died *a, const stru
 	/* mpirun, which fails because a rank has, is no rank. */
 	a_is_rank = a->process->rank && *a->process->rank;
 	b_is_rank = b->process->rank && *b->process->rank;
-	return a_is_rank != b_is_rank ? a_is_rank : death_ns(a) < death_ns(b);
+	if (a_is_rank != b_is_rank)
+		return a_is_rank;
+	if (lost_a_peer(a) != lost_a_peer(b))
+		return lost_a_peer(b);
+	return death_ns(a) < death_ns(b);
 }
 
 /* Whether the run has failed, or a rank of it that cannot go on. */
@@ -223,7 +254,7 @@ void summary_died_find(const struct model *m, struct died *ret)
 		struct died one = {.process = &m->processes[i]};
 
 		exception_find(m, one.process, &one.exception);
-		if (!has_raised(one.process, &one.exception, has_ranks))
+		if (!has_raised(one.process, &one.exception, has_ranks) || is_answer_to_signal(m, &one, has_ranks))
 			exception_done(&one.exception);
 		has_failure |= is_failure(m, &one);
 		if ((one.exception.image || is_death(m, one.process)) && comes_before(m, &one, &first)) {
