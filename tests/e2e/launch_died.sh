@@ -47,6 +47,50 @@ else
 	skip 'a crash: its line' 'no python3 or no unwinder'
 fi
 
+# Ranks that are preloaded without a launcher, as by srun --pillion: only what they recorded is known.
+cat >alone.c <<'END'
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void bad(int *p)
+{
+	*p = 1; /* crashes */
+}
+int main(int count, char **words)
+{
+	usleep(20000);
+	if (atoi(getenv("SLURM_PROCID")) == 1)
+		switch (count > 1 ? *words[1] : 0) {
+		case 's': bad(NULL); break;
+		case 'a': abort();
+		case 'e': exit(3);
+		case 'k': kill(getpid(), SIGKILL);
+		}
+	usleep(200000);
+	return 0;
+}
+END
+gcc -g -o alone alone.c
+# preloaded_ranks NAME WORD: the capture NAME.pillion of two ranks that are given the word
+preloaded_ranks() {
+	local rank
+	for rank in 0 1; do
+		(export LD_PRELOAD="$library" PILLION_OUTPUT="$work/$1.pillion" SLURM_PROCID=$rank SLURM_JOB_ID=7 \
+			SLURM_STEP_ID=0 && exec ./alone "$2") 2>/dev/null
+	done
+	report stats --summary "$1.pillion"
+}
+like "$(preloaded_ranks alone_segv s)" '^DIED FIRST rank 1 on .*: signal 11 .*: at alone.c:6 bad; process ' \
+	'no launcher: a crash'
+like "$(preloaded_ranks alone_abort a)" '^DIED FIRST rank 1 on .*: signal 6 \(SIGABRT\)' 'no launcher: abort()'
+like "$(preloaded_ranks alone_exit e)" '^DIED FIRST rank 1 on .*: exit 3; process ' 'no launcher: an exit'
+like "$(report stats --summary alone_exit.pillion)" '2 processes, exit 3$' \
+	'no launcher: the end is that of the rank that failed'
+like "$(preloaded_ranks alone_kill k)" '^DIED FIRST rank 1 on .*: killed; process ' 'no launcher: SIGKILL of one rank'
+unlike "$(preloaded_ranks alone_well w)" '^(CRASH|DIED FIRST)' 'no launcher: nothing has died'
+unlike "$(report stats -r processes alone_exit.pillion 2>&1)" 'rate of its clock' \
+	'no launcher: the rate of the clock is known'
+
 # A rank of a job step whose COMMAND does not end after SIGTERM: SIGKILL comes soon.
 (export PMIX_NAMESPACE=step PMIX_RANK=0 && exec "$PILLION" -o early sh -c 'trap "" TERM
 	echo >ready; until [ -e enough ]; do sleep 0.1; done') 2>err &

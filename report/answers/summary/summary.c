@@ -23,6 +23,7 @@
 #include "report/events/nvtx/nvtx.h"
 #include "report/events/stacks/lines.h"
 #include "report/events/stacks/samples.h"
+#include "report/read/job/process_tree.h"
 #include "report/tables/report.h"
 #include "report/tables/run/ledger.h"
 
@@ -173,7 +174,7 @@ static void top_lines(const struct answer *a, struct section *ret)
 		summary_line_row(&l, c, order[i], kinds, ret);
 }
 
-/* "4.79 s, 5 processes (+2 of start-up), exit 0": the end is that of the first process. */
+/* "4.79 s, 5 processes (+2 of start-up), exit 0" */
 static void summary_head(const struct model *m, const struct roles *roles, struct buffer *out)
 {
 	size_t hosts = summary_hosts(m), processes = m->process_count - roles->shims;
@@ -200,7 +201,7 @@ static void summary_head(const struct model *m, const struct roles *roles, struc
 	if (hosts > 1)
 		buffer_print(out, ", %zu hosts", hosts);
 	if (is_known)
-		buffer_print(out, ", %s", ended ? ended : m->processes[0].ended);
+		buffer_print(out, ", %s", ended ? ended : process_tree_end(m));
 	buffer_text(out, "\n");
 }
 

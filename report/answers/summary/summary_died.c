@@ -41,22 +41,30 @@ static const struct run_record *run_of(const struct model *m, const struct proce
 	return model_run(m, &m->images[p->first_image]);
 }
 
-static bool is_command(const struct model *m, const struct process *p)
+/* Without a launcher, only an exit's status is known. */
+static bool has_failed(const struct model *m, const struct process *p)
 {
-	const struct run_record *r = run_of(m, p);
-
-	return r && r->pid == p->parent_pid;
+	return p->has_status ? p->status : !run_of(m, p) && p->exit_status > 0;
 }
 
-static bool has_failed(const struct process *p)
-{
-	return p->has_status && p->status;
-}
-
-/* Together with the launcher, which has seen no end. */
+/* Together with the launcher, or without one: nobody has seen the end. */
 static bool was_killed(const struct model *m, const struct process *p)
 {
-	return !p->is_running && !p->has_status && process_last_image(m, p)->end == TF_END_NONE;
+	enum tf_end end = process_last_image(m, p)->end;
+
+	return !p->is_running && !p->has_status && (end == TF_END_NONE || end == TF_END_ABORT);
+}
+
+/* Without a launcher: killed, where another one ended by itself. Together they were ended by somebody. */
+static bool was_killed_alone(const struct model *m, const struct process *p)
+{
+	bool is_alone = false;
+
+	if (run_of(m, p) || !process_is_command(m, p) || !was_killed(m, p))
+		return false;
+	array_each(const struct process, other, m->processes, m->process_count)
+		is_alone |= process_is_command(m, other) && !other->is_running && !was_killed(m, other);
+	return is_alone;
 }
 
 /* When the launcher of the process was first told to end it; UINT64_MAX: it was not. CLOCK_REALTIME. */
@@ -181,12 +189,12 @@ static bool is_death(const struct model *m, const struct process *p)
 {
 	uint64_t told = told_ns(m, p);
 
-	if (is_crash(signal_of(m, p)) || has_aborted_ranks(m, p))
+	if (is_crash(signal_of(m, p)) || has_aborted_ranks(m, p) || was_killed_alone(m, p))
 		return true;
 	/* A batch system signals one process after the other. */
 	if (is_request(signal_of(m, p)) && told != UINT64_MAX)
 		told = told < LATE_NS ? 0 : told - LATE_NS;
-	return has_failed(p) && p->end_ns <= told && (is_command(m, p) || is_started_rank(m, p));
+	return has_failed(m, p) && p->end_ns <= told && (process_is_command(m, p) || is_started_rank(m, p));
 }
 
 bool summary_was_ended(const struct model *m, const struct died *d, bool is_proved)
@@ -236,7 +244,7 @@ static bool is_failure(const struct model *m, const struct died *d)
 {
 	const struct process *p = d->process;
 
-	if (is_command(m, p) && (has_failed(p) || has_aborted_ranks(m, p) || was_killed(m, p)))
+	if (process_is_command(m, p) && (has_failed(m, p) || has_aborted_ranks(m, p) || was_killed(m, p)))
 		return true;
 	return p->is_running && d->exception.image;
 }

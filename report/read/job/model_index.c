@@ -72,6 +72,7 @@ static void process_line(struct model *m, struct index_machine *place, const str
 	rough.monotonic_ns = rough.realtime_ns;
 	where->rough = mem_grow(where->rough, where->rough_count, &where->rough_capacity, sizeof(rough));
 	where->rough[where->rough_count++] = rough;
+	where->clock.hz = where->clock.hz ?: index_number(l, "hz");
 	/* Complete here, but truncated in the header of a trace. */
 	mem_replace_text(&image->executable, field_copy(l, "exe"));
 	mem_replace_text(&image->command, join_field(index_find(l, "args")));

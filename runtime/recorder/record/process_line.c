@@ -63,6 +63,7 @@ int process_line_start(bool is_fork)
 	index_text(&line, "via", is_fork ? "fork" : "start");
 	index_hex(&line, "parent", process_inherited.parent_nonce);
 	process_line_add_clocks(&line, &now);
+	index_number(&line, "hz", clock_hz());
 	index_text(&line, "host", id->host);
 	index_text(&line, "boot", id->boot);
 	index_text(&line, "exe", id->executable);
