@@ -148,7 +148,6 @@ const struct function *rule_cuda_function(const struct image *image, const struc
  * line; false: they do not, or it is not known. */
 bool rule_late_rank(struct rules *r, size_t process, uint64_t least_ns, struct buffer *ret_text,
 		    const struct code_line **ret_line);
-const struct mpi_causes *rules_mpi(struct rules *r);
 void rules_mpi_done(struct rules *r);
 void rules_os_done(struct rules *r);
 

@@ -375,15 +375,25 @@ bool attribution_stack(struct attribution *c, const struct image *image, uint32_
 	return true;
 }
 
-const struct code_line *attribution_line(struct attribution *c, const struct image *image, uint32_t stack)
+static struct symbol_frame frame_of(struct attribution *c, const struct image *image, uint32_t stack)
 {
 	struct symbol_frame frame;
 	bool is_users;
 
 	if (!attribution_stack(c, image, stack, &frame, &is_users))
-		return NULL;
+		return (struct symbol_frame){0};
 	symbols_name(c->symbols, &frame);
-	return frame.line;
+	return frame;
+}
+
+const struct code_line *attribution_line(struct attribution *c, const struct image *image, uint32_t stack)
+{
+	return frame_of(c, image, stack).line;
+}
+
+const struct code_line *attribution_exact(struct attribution *c, const struct image *image, uint32_t stack)
+{
+	return frame_of(c, image, stack).exact;
 }
 
 void attribution_text(struct attribution *c, const struct image *image, uint32_t stack, const char *none,

@@ -29,6 +29,8 @@ void attribution_done(struct attribution *c);
 
 /* The line of a stack. NULL: where attribution_stack() is false. */
 const struct code_line *attribution_line(struct attribution *c, const struct image *image, uint32_t stack);
+/* Likewise `exact` in struct symbol_frame. */
+const struct code_line *attribution_exact(struct attribution *c, const struct image *image, uint32_t stack);
 
 /* Appends its text; `none` if there is no line. */
 void attribution_text(struct attribution *c, const struct image *image, uint32_t stack, const char *none,

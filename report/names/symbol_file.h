@@ -20,8 +20,6 @@ struct symbol_build {
 	struct tf_module_file file; /* all 0: not known; the inode 0: of another machine */
 };
 
-bool symbol_build_is(const struct symbol_build *a, const struct symbol_build *b);
-
 /* Opens a file that a trace names, if it is the recorded build; NULL: any. 0; -ESTALE: another build or file;
  * -ENOEXEC: not a regular file or not ELF; -ENOTSUP: no elfutils; else the error of open(2). */
 int symbol_file_open(const char *path, const struct symbol_build *build, struct symbol_file **ret);

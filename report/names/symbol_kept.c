@@ -10,7 +10,7 @@
 
 /* ---- reading ---- */
 
-bool symbol_build_is(const struct symbol_build *a, const struct symbol_build *b)
+static bool is_build(const struct symbol_build *a, const struct symbol_build *b)
 {
 	if (a->id_length || b->id_length)
 		return a->id_length == b->id_length && !memcmp(a->id, b->id, a->id_length);
@@ -21,7 +21,7 @@ bool symbol_build_is(const struct symbol_build *a, const struct symbol_build *b)
 const struct kept_module *kept_find(const struct kept_symbols *k, const char *path, const struct symbol_build *build)
 {
 	array_each(const struct kept_module, m, k->modules, k->count)
-		if (symbol_build_is(&m->build, build) && (build->id_length || !strcmp(m->path, path)))
+		if (is_build(&m->build, build) && (build->id_length || !strcmp(m->path, path)))
 			return m;
 	return NULL;
 }

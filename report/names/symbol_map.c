@@ -56,7 +56,9 @@ static const char *without_kind(const char *name)
 	return at > name && *at == ':' && at[1] && strchr("*~^+", at[1]) ? at + 2 : name;
 }
 
-void symbol_map_split(char *name, struct symbol_line *ret)
+/* Splits such a name, which it changes, into the parts that are in it: "JS:*work /srv/job.js:12:7" is the function work
+ * at /srv/job.js:12. */
+static void split_name(char *name, struct symbol_line *ret)
 {
 	static const char scheme[] = "file://";
 	char *copy = mem_copy_text(name, strlen(name)), *file;
@@ -162,7 +164,7 @@ bool symbol_map_find(struct symbol_map *m, uint64_t address, struct symbol_line 
 	if (!e || address - e->start >= e->size)
 		return false;
 	if (!e->is_split)
-		symbol_map_split(e->name, &e->line);
+		split_name(e->name, &e->line);
 	e->is_split = true;
 	*ret = e->line;
 	return true;

@@ -14,7 +14,3 @@ void symbol_map_close(struct symbol_map *m);
 
 /* The function at an address. Its line is the one at which it begins. Borrowed from the map. False: not known. */
 bool symbol_map_find(struct symbol_map *m, uint64_t address, struct symbol_line *ret);
-
-/* Splits such a name, which it changes, into the parts that are in it: "JS:*work /srv/job.js:12:7" is the function work
- * at /srv/job.js:12. */
-void symbol_map_split(char *name, struct symbol_line *ret);

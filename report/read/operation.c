@@ -389,7 +389,8 @@ bool operation_product(const char *function, const struct tf_operation *op, int6
 	return ret_sizes[0] > 0 && ret_sizes[1] > 0 && ret_sizes[2] > 0;
 }
 
-bool operation_is_nccl(const char *function, const char *name)
+/* Is it the function of NCCL by that name, or its form with a configuration (ncclAllReduceConfig)? */
+static bool is_nccl(const char *function, const char *name)
 {
 	size_t length = strlen(name);
 
@@ -410,7 +411,7 @@ double operation_bytes(const char *function, unsigned int group, const struct tf
 	if (!type)
 		return 0;
 	for (size_t i = 0; i < sizeof(of_one_part) / sizeof(*of_one_part); i++)
-		if (operation_is_nccl(function, of_one_part[i]))
+		if (is_nccl(function, of_one_part[i]))
 			count *= ranks;
 	return count * type->bytes;
 }

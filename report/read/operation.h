@@ -42,8 +42,5 @@ double operation_flops(const char *function, const struct tf_operation *op);
 bool operation_product(const char *function, const struct tf_operation *op, int64_t ret_sizes[3],
 		       unsigned int *ret_multiple);
 
-/* Is it the function of NCCL by that name, or its form with a configuration (ncclAllReduceConfig)? */
-bool operation_is_nccl(const char *function, const char *name);
-
 /* Message size as benchmarks define it: for a collective the largest buffer of a rank, in bytes. */
 double operation_bytes(const char *function, unsigned int group, const struct tf_operation *op);

@@ -55,6 +55,17 @@ static void aggregate_columns(const struct report_context *context, const struct
 		table_has(table, shape->more[i].column);
 }
 
+void spread_cells(struct table *table, const struct aggregate_row *r)
+{
+	if (r->has_no_median)
+		table_nothing(table);
+	else
+		table_real(table, r->median);
+	table_number(table, r->least);
+	table_number(table, r->most);
+	table_real(table, aggregate_deviation(r));
+}
+
 void aggregate_table(const struct report_context *context, struct aggregate *aggregate,
 		     const struct aggregate_shape *shape, struct table *table)
 {
@@ -76,15 +87,8 @@ void aggregate_table(const struct report_context *context, struct aggregate *agg
 		table_number(table, r->total);
 		table_number(table, r->count);
 		table_real(table, (double)r->total / (double)r->count);
-		if (!shape->totals_only) {
-			if (r->has_no_median)
-				table_nothing(table);
-			else
-				table_real(table, r->median);
-			table_number(table, r->least);
-			table_number(table, r->most);
-			table_real(table, aggregate_deviation(r));
-		}
+		if (!shape->totals_only)
+			spread_cells(table, r);
 		for (size_t k = 0; shape->names[k]; k++)
 			table_text(table, aggregate_field(r, field++));
 		for (size_t k = 0; k < sizeof(shape->more) / sizeof(shape->more[0]) && shape->more[k].column; k++)

@@ -101,6 +101,9 @@ void rate_cell(struct table *table, double bytes, uint64_t ns);
 void sum_bytes_cell(struct table *table, const struct aggregate_row *row, double number);
 void sum_rate_cell(struct table *table, const struct aggregate_row *row, double number);
 
+/* Four cells: median, minimum, maximum, deviation. */
+void spread_cells(struct table *table, const struct aggregate_row *row);
+
 /* Sorts the aggregate and fills the table with it. */
 void aggregate_table(const struct report_context *context, struct aggregate *aggregate,
 		     const struct aggregate_shape *shape, struct table *table);

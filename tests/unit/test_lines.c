@@ -47,7 +47,7 @@ static void gather(void)
 {
 	open_written(&model, &w);
 	context.symbols = symbols_new(&model, false);
-	lines_gather(&context, &lines);
+	lines_gather(&context, NULL, NULL, &lines);
 }
 
 /* Each Python frame is at the first line of its code; one frame is of C code outside the interpreter. */
@@ -118,7 +118,7 @@ Test(lines, the_recorders_python_code_is_never_charged)
 		context.lines_all = is_all;
 		if (is_all) {
 			lines_done(&lines);
-			lines_gather(&context, &lines);
+			lines_gather(&context, NULL, NULL, &lines);
 		} else {
 			gather();
 		}
@@ -531,7 +531,7 @@ Test(lines, each_part_of_a_total_is_told)
 	call(nap, 9000, 300, 1);
 	open_written(&model, &w);
 	context.symbols = symbols_new(&model, false);
-	lines_gather_each(&context, add_each, sums, &lines);
+	lines_gather(&context, add_each, sums, &lines);
 	cr_assert_eq(lines.count, 2);
 	for (size_t i = 0; i < lines.count; i++)
 		cr_expect_eq(lines.values[i].of[LINE_TOTAL], sums[i]);

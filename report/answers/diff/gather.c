@@ -90,17 +90,14 @@ static void add_steps(struct diff_gatherer *g)
 
 static uint32_t line_of(struct diff_gatherer *g, const struct image *image, uint32_t stack)
 {
-	bool is_new, is_users;
+	bool is_new;
 	uint64_t *known = map_put(&g->stacks, (uint64_t)(image - g->scan.context->model->images), stack, &is_new);
-	struct symbol_frame frame;
-	struct buffer text = {0};
+	const struct code_line *line = is_new ? attribution_exact(&g->attribution, image, stack) : NULL;
+	SCOPED(buffer) text = {0};
 
-	if (is_new && stack && attribution_stack(&g->attribution, image, stack, &frame, &is_users)) {
-		symbols_name(g->attribution.symbols, &frame);
-		code_line_text(frame.exact, &text);
+	code_line_text(line, &text);
+	if (line)
 		*known = 1 + aggregate_row(&g->ret->lines, text.data, text.size + 1);
-		buffer_done(&text);
-	}
 	return (uint32_t)*known;
 }
 
@@ -255,7 +252,7 @@ static void gather_lines(struct diff_gatherer *g)
 {
 	struct line_rows l = {.g = g, .has_samples = samples_any(g->scan.context->model)};
 
-	lines_gather_each(g->scan.context, visit_line, &l, &l.lines);
+	lines_gather(g->scan.context, visit_line, &l, &l.lines);
 	g->ret->is_foreign = mem_alloc((g->ret->count + 1) * sizeof(*g->ret->is_foreign));
 	for (uint32_t i = 0; i < l.lines.count; i++) {
 		const uint64_t *row = map_find(&l.rows, i, 0);

@@ -102,9 +102,6 @@ struct role_cpu {
 
 struct role_cpu role_cpu(const struct role *r);
 
-/* The average number of its threads that existed at a time, at least 1. */
-double role_width(const struct role *r);
-
 /* The first rank of a program is the main role, and the others are another one: their names would be equal. False:
  * there are no ranks. */
 bool roles_name_ranks(struct roles *roles, struct role *main);

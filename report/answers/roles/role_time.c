@@ -37,7 +37,8 @@ uint64_t role_own_ns(const struct role *r)
 	return r->lifetime_ns > waits_ns ? r->lifetime_ns - waits_ns : 0;
 }
 
-double role_width(const struct role *r)
+/* The average number of its threads that existed at a time, at least 1. */
+static double width_of(const struct role *r)
 {
 	double span = r->last_ns > r->first_ns ? (double)(r->last_ns - r->first_ns) : 1,
 	       width = (double)r->lifetime_ns / span;
@@ -47,5 +48,5 @@ double role_width(const struct role *r)
 
 uint64_t role_wall_ns(const struct role *r, uint64_t ns)
 {
-	return (uint64_t)((double)ns / role_width(r));
+	return (uint64_t)((double)ns / width_of(r));
 }

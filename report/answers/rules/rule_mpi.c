@@ -47,7 +47,7 @@ static void add_wait(void *context, const struct mpi_wait *w)
 	c->count++;
 }
 
-const struct mpi_causes *rules_mpi(struct rules *r)
+static const struct mpi_causes *causes_of(struct rules *r)
 {
 	if (r->mpi)
 		return r->mpi;
@@ -90,7 +90,7 @@ static const char *const late_words[MPI_WAIT_KINDS] = {
 bool rule_late_rank(struct rules *r, size_t process, uint64_t least_ns, struct buffer *ret_text,
 		    const struct code_line **ret_line)
 {
-	const struct mpi_causes *all = rules_mpi(r);
+	const struct mpi_causes *all = causes_of(r);
 	const struct cause *best = NULL;
 
 	list_each(const struct cause, c, all)
@@ -171,7 +171,7 @@ static void message_row(struct rules *r, struct finding *f, const struct cause *
 
 void rule_late_message(struct rules *r, struct finding *f)
 {
-	const struct mpi_causes *all = rules_mpi(r);
+	const struct mpi_causes *all = causes_of(r);
 
 	rule_has(f, COL_RANK_NUMBER, COL_NAME, COL_COST_NS, COL_WAITING_NS, COL_WAITS, COL_LATE_RANK, COL_LATE_NAME,
 		 COL_LINE, COL_LATE_LINE);

@@ -73,7 +73,9 @@ static void round_percent(const struct time_part *parts, size_t count, uint64_t 
 	}
 }
 
-void summary_parts(struct time_part *parts, size_t count, struct buffer *ret)
+/* Appends the parts in descending order with whole percentages that add up to 100: SUMMARY_PARTS at most, of which the
+ * last one is what the others have together; those of 0 % are omitted. Frees their words. */
+static void add_parts(struct time_part *parts, size_t count, struct buffer *ret)
 {
 	unsigned percent[32] = {0}, shown = 0, left = 100;
 	uint64_t whole = 0;
@@ -227,7 +229,7 @@ static void role_line(const struct report_context *c, const struct roles *roles,
 		buffer_print(ret, " of %zu %s", r->threads, r->processes > 1 ? "processes" : "threads");
 	add_range(roles, r, ret);
 	buffer_text(ret, ": ");
-	summary_parts(parts, role_parts(c, roles, r, parts), ret);
+	add_parts(parts, role_parts(c, roles, r, parts), ret);
 	buffer_text(ret, "\n");
 }
 

@@ -18,10 +18,6 @@ struct time_part {
 /* Appends "rank 3", or "job.py (12345)" with its PID. */
 void summary_process(const struct model *m, const struct process *p, struct buffer *ret);
 
-/* Appends the parts in descending order with whole percentages that add up to 100: SUMMARY_PARTS at most, of which the
- * last one is what the others have together; those of 0 % are omitted. Frees their words. */
-void summary_parts(struct time_part *parts, size_t count, struct buffer *ret);
-
 /* A line for each of the `lines` roles that take most time, and one for what is folded. */
 void summary_roles(const struct report_context *c, const struct roles *roles, size_t lines, struct buffer *ret);
 

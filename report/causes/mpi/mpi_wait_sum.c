@@ -5,7 +5,7 @@
 
 #include "report/names/attribution.h"
 
-const char *const mpi_wait_kinds[MPI_WAIT_KINDS] = {
+static const char *const kinds[MPI_WAIT_KINDS] = {
 	[MPI_LATE_SENDER] = "late sender",
 	[MPI_LATE_RECEIVER] = "late receiver",
 	[MPI_LATE_IN_COLLECTIVE] = "wait at collective",
@@ -44,7 +44,7 @@ static uint32_t make_row(struct sum *s, const struct mpi_wait *w)
 	SCOPED(buffer) key = {0};
 
 	scan_group(&s->scan, 0, &key);
-	buffer_text(&key, mpi_wait_kinds[w->kind]);
+	buffer_text(&key, kinds[w->kind]);
 	buffer_add(&key, "", 1);
 	add_side(s, &w->waiting, &key);
 	buffer_print(&key, "%" PRIu32, w->late.rank);

@@ -15,8 +15,6 @@ enum mpi_wait_field {
 	MPI_WAIT_LATE_LINE
 };
 
-extern const char *const mpi_wait_kinds[MPI_WAIT_KINDS];
-
 /* Lines are "function (file:line)", or "?" of calls without a stack. Row numbers are in order of appearance; `more`
  * (may be NULL) is called for each wait with its row. */
 void mpi_wait_sum(const struct report_context *c, struct aggregate *ret, struct mpi_wait_counts *ret_counts,

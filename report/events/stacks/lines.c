@@ -490,12 +490,7 @@ void lines_pass_read(struct lines_pass *w)
 		w->lines->has_stacks |= !w->sites[i].is_stackless;
 }
 
-void lines_gather(const struct report_context *context, struct lines *ret)
-{
-	lines_gather_each(context, NULL, NULL, ret);
-}
-
-void lines_gather_each(const struct report_context *context, lines_each *each, void *more, struct lines *ret)
+void lines_gather(const struct report_context *context, lines_each *each, void *more, struct lines *ret)
 {
 	SCOPED(lines_pass) w = {0};
 

@@ -60,9 +60,8 @@ struct lines_filter {
  * complete yet. */
 typedef void lines_each(void *more, uint32_t row, const struct scan *s, const struct event *e, uint64_t ns);
 
-/* Attributes to the innermost frame if context->lines_all is set. */
-void lines_gather(const struct report_context *context, struct lines *ret);
-void lines_gather_each(const struct report_context *context, lines_each *each, void *more, struct lines *ret);
+/* Attributes to the innermost frame if context->lines_all is set. `each` may be NULL. */
+void lines_gather(const struct report_context *context, lines_each *each, void *more, struct lines *ret);
 void lines_done(struct lines *l);
 
 /* The first `wanted` rows of lines_order that are user code, and possibly some after them; --by is ignored. Other

@@ -41,7 +41,8 @@ uint64_t samples_by_perf(const struct image *image)
 	return image->via == TF_VIA_OBSERVED ? count_samples(image) : 0;
 }
 
-bool samples_any_by_perf(const struct model *m, size_t machine, uint32_t pid)
+/* Whether perf took samples of a process of this pid. */
+static bool has_any_by_perf(const struct model *m, size_t machine, uint32_t pid)
 {
 	for (size_t i = 0; i < m->image_count; i++)
 		if (m->images[i].machine == machine && m->images[i].pid == pid && samples_by_perf(&m->images[i]))
@@ -87,7 +88,7 @@ static void unsampled_add(const struct model *m, size_t machine, uint32_t pid, c
 	bool is_new;
 	size_t i = 0;
 
-	if (note_decode(note, &reason) != NOTE_NO_SAMPLES || samples_any_by_perf(m, machine, pid))
+	if (note_decode(note, &reason) != NOTE_NO_SAMPLES || has_any_by_perf(m, machine, pid))
 		return;
 	reason += strspn(reason, ", ");
 	while (i < u->count && strcmp(u->items[i].text, reason) != 0)

@@ -12,8 +12,6 @@ bool samples_any(const struct model *m);
 /* The number of samples that signals, or perf_event_open(2), took of an image. */
 uint64_t samples_by_signals(const struct image *image);
 uint64_t samples_by_perf(const struct image *image);
-/* Whether perf took samples of a process of this pid. */
-bool samples_any_by_perf(const struct model *m, size_t machine, uint32_t pid);
 
 /* Why processes have no samples, or none from some time on: each reason once. Processes of which perf took samples do
  * not count. */

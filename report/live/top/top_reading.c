@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "report/live/proc_file.h"
 #include "report/live/top/top.h"
 #include "report/read/job/command.h"
 #include "runtime/shared/common/clock.h"
@@ -113,19 +114,10 @@ void top_reading_done(struct top_reading *r)
 
 char *top_command(uint32_t pid)
 {
-	SCOPED(buffer) text = {0};
-	char path[48], part[TEXT_BYTES], *ret;
-	ssize_t n;
-	int fd;
+	size_t size;
+	SCOPED_MEMORY char *text = proc_file_read(pid, "cmdline", &size);
 
-	snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	while (fd >= 0 && text.size < COMMAND_MOST && (n = read(fd, part, sizeof(part))) > 0)
-		buffer_add(&text, part, (size_t)n);
-	if (fd >= 0)
-		close(fd);
-	if (text.size && text.data[text.size - 1])
-		buffer_add(&text, "", 1);
-	ret = text.size ? command_join(text.data, text.data + text.size) : mem_copy_text("", 0);
-	return ret;
+	if (size > COMMAND_MOST)
+		text[size = COMMAND_MOST] = '\0';
+	return size ? command_join(text, text + size) : mem_copy_text("", 0);
 }

@@ -57,15 +57,8 @@ static void made_cells(struct attribution *attribution, const struct image *imag
 	const struct graph_node *node = graph_node_of(image->trace, w, UINT64_MAX);
 	const struct function *f = node ? trace_function(image->trace, node->event.id) : NULL;
 	uint32_t stack = node ? event_stack(&node->event) : 0;
-	struct symbol_frame frame;
-	bool is_users;
 
-	if (stack && attribution_stack(attribution, image, stack, &frame, &is_users)) {
-		symbols_name(attribution->symbols, &frame);
-		code_line_cell(frame.exact, NULL, table);
-	} else {
-		table_nothing(table);
-	}
+	code_line_cell(attribution_exact(attribution, image, stack), NULL, table);
 	table_text(table, f ? f->name : "");
 }
 

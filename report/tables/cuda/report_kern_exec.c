@@ -123,10 +123,7 @@ static void part_cells(struct table *table, const struct aggregate_row *r)
 		return;
 	}
 	table_real(table, mean_of_row(r));
-	table_real(table, r->median);
-	table_number(table, r->least);
-	table_number(table, r->most);
-	table_real(table, aggregate_deviation(r));
+	spread_cells(table, r);
 }
 
 static void summary_row(struct exec_summary *s, struct table *table, size_t row)

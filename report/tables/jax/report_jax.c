@@ -8,19 +8,6 @@
 #include "report/names/attribution.h"
 #include "report/tables/report.h"
 
-static void line_cell(struct attribution *a, const struct jax_function *f, struct table *table)
-{
-	struct symbol_frame frame;
-	bool is_users;
-
-	if (!f->stack || !attribution_stack(a, f->image, f->stack, &frame, &is_users)) {
-		table_nothing(table);
-		return;
-	}
-	symbols_name(a->symbols, &frame);
-	code_line_cell(frame.exact, NULL, table);
-}
-
 int report_jax_sum(const struct report_context *c, struct table *table, struct err *err)
 {
 	SCOPED(attribution) attribution = {.symbols = c->symbols};
@@ -57,7 +44,7 @@ int report_jax_sum(const struct report_context *c, struct table *table, struct e
 		table_number(table, f->device_ns);
 		table_number(table, f->kernels);
 		table_text(table, aggregate_field(row, field));
-		line_cell(&attribution, f, table);
+		code_line_cell(attribution_exact(&attribution, f->image, f->stack), NULL, table);
 		table_text(table, f->change ? f->change : "");
 	}
 	table->hides_zeros = true;

@@ -244,10 +244,7 @@ static void group_row(struct table *table, const struct aggregate_row *r, const 
 	table_number(table, g->range_ns);
 	table_number(table, r->count);
 	table_real(table, (double)r->total / count);
-	table_real(table, r->median);
-	table_number(table, r->least);
-	table_number(table, r->most);
-	table_real(table, aggregate_deviation(r));
+	spread_cells(table, r);
 	table_number(table, g->calls);
 	table_real(table, (double)g->calls / count);
 	table_real(table, (double)g->levels / count);
@@ -377,10 +374,7 @@ static void kernels_add_line(struct table *table, struct nvtx_kernels *k, size_t
 	table_number(table, r->count);
 	table_number(table, r->total);
 	table_real(table, (double)r->total / (double)r->count);
-	table_real(table, r->median);
-	table_number(table, r->least);
-	table_number(table, r->most);
-	table_real(table, aggregate_deviation(r));
+	spread_cells(table, r);
 	table_text(table, aggregate_field(r, 4));
 }
 

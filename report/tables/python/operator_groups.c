@@ -61,17 +61,13 @@ static void frames_text(struct operator_groups *g, const struct image *image, ui
 static uint32_t group_of_stack(struct operator_groups *g, const struct image *image, uint32_t stack)
 {
 	SCOPED(buffer) text = {0};
-	struct symbol_frame frame;
-	bool is_users;
 
-	if (g->context->group == GROUP_MODULE) {
+	if (g->context->group == GROUP_MODULE)
 		attribution_modules(&g->attribution, image, stack, &text);
-	} else if (g->context->group == GROUP_STACK) {
+	else if (g->context->group == GROUP_STACK)
 		frames_text(g, image, stack, &text);
-	} else if (attribution_stack(&g->attribution, image, stack, &frame, &is_users)) {
-		symbols_name(g->attribution.symbols, &frame);
-		code_line_text(frame.exact, &text);
-	}
+	else
+		code_line_text(attribution_exact(&g->attribution, image, stack), &text);
 	return number_of(g, text.size ? text.data : not_attributed);
 }
 

@@ -330,7 +330,7 @@ static void gather(const struct report_context *c, bool has_helpers, struct line
 
 	if (has_helpers)
 		find_work(c, &helpers.threads);
-	lines_gather_each(c, has_helpers ? add_helpers : NULL, &helpers, ret);
+	lines_gather(c, has_helpers ? add_helpers : NULL, &helpers, ret);
 	map_done(&helpers.threads);
 	where_add_lines(c, NULL, ret);
 }

@@ -125,7 +125,8 @@ __attribute__((cold)) int option_refuse(const struct option *row, const char *va
 	return -EINVAL;
 }
 
-void option_has_no_effect(const struct option *row, const char *value, struct text *why)
+/* "--NAME=VALUE is ignored: REASON"; `value` may be NULL. */
+static void has_no_effect(const struct option *row, const char *value, struct text *why)
 {
 	name_print(row, value, why);
 	text_add(why, " is ignored: ");
@@ -145,7 +146,7 @@ int option_set_choice(const struct option *row, void *field, const char *value, 
 	if (!choice_at(row, (size_t)position, &choice))
 		return option_refuse(row, value, why);
 	if (!choice.has_effect)
-		option_has_no_effect(row, value, why);
+		has_no_effect(row, value, why);
 	else if (field)
 		memcpy(field, &position, sizeof(position));
 	return 0;
@@ -239,7 +240,7 @@ int option_set(const struct option *row, void *settings, const char *value, stru
 		return set_working(row, settings, value, why);
 	case OPTION_IGNORED:
 		if (!value_is_none(row, value))
-			option_has_no_effect(row, row->value ? value : NULL, why);
+			has_no_effect(row, row->value ? value : NULL, why);
 		return 0;
 	default:
 		name_print(row, NULL, why);

@@ -77,9 +77,6 @@ int option_set_choice(const struct option *row, void *field, const char *value, 
 /* "--NAME takes ..., not 'VALUE'". Returns -EINVAL. */
 int option_refuse(const struct option *row, const char *value, struct text *why);
 
-/* "--NAME=VALUE is ignored: REASON"; `value` may be NULL. */
-void option_has_no_effect(const struct option *row, const char *value, struct text *why);
-
 /* Appends the words that a row takes, with `separator` between them. */
 void option_choices_print(const struct option *row, const char *separator, struct text *t);
 /* Appends the value as option_set takes it; false: the row has none of its own (older spellings, no value). */
@@ -97,8 +94,6 @@ bool option_is_word(const char *word);
  * or -EINVAL with `why`. */
 int option_next(const struct option_table *table, char ***words, const struct option **ret_row, const char **ret_value,
 		struct text *why);
-/* "unknown option WORD" with the nearest known one. Returns -EINVAL. */
-int option_unknown(const struct option_table *table, const char *word, struct text *why);
 
 /* ---- option_help.c: --help, at most OPTION_HELP_COLUMNS wide ---- */
 

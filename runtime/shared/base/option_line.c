@@ -17,7 +17,8 @@ static const char *name_at(const void *list, size_t i)
 	return option_belongs(table, row) ? row->name : NULL;
 }
 
-int option_unknown(const struct option_table *table, const char *word, struct text *why)
+/* "unknown option WORD" with the nearest known one. Returns -EINVAL. */
+static int unknown_option(const struct option_table *table, const char *word, struct text *why)
 {
 	bool is_long = word[1] == '-';
 	struct nearest names = {name_at, table, 0, .is_short = true};
@@ -86,6 +87,6 @@ int option_next(const struct option_table *table, char ***words, const struct op
 		value = word[2] ? word + 2 + (word[2] == '=') : NULL;
 	}
 	if (!*ret_row)
-		return option_unknown(table, word, why);
+		return unknown_option(table, word, why);
 	return take_value(*ret_row, is_long, value, words, ret_value, why);
 }
