@@ -236,6 +236,7 @@ static void propose_kernel(struct choice *k, const struct price *price)
 					.saves = price->saves};
 	struct editables *all = &costs_causes(k->costs)->editables;
 
+	cause.worth_ns = price->saves.saved_ns / 2; /* what can simply be removed comes before it, see propose_spine */
 	cause.whole_ns = costs_on_path(k->costs, price->what);
 	buffer_text(&cause.edit, price->edit);
 	buffer_text(&cause.text, "the GPU executes ");
@@ -284,7 +285,7 @@ static void price_line(struct costs *costs, struct finding *f)
 		f->cost_ns = f->saves.saved_ns;
 		buffer_print(&f->text, "%sall that its line does takes ", f->text.size ? "; " : "");
 		rule_time(&f->text, f->cost_ns);
-	} else if (f->saves.saved_ns > f->cost_ns) {
+	} else if (f->saves.saved_ns > f->cost_ns && !is_sync) { /* without a wait for a device, more overlaps */
 		fix_first_limit(&f->saves, f->cost_ns);
 		buffer_clear(&f->edit); /* which stands for more */
 	}

@@ -174,6 +174,17 @@ static void edit_words(const struct choice *k, const struct spine_frame *f, stru
 		     function->name);
 }
 
+/* What devices do, and the waits for them, are causes by themselves. */
+static uint64_t worth_of(const struct role *r, const struct saving *saves)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < r->call_count; i++)
+		ns += r->calls[i].kind == BLOCKED_GPU ? r->calls[i].ns : 0;
+	ns = role_wall_ns(r, ns);
+	return ns < saves->saved_ns ? (saves->saved_ns - ns) / 2 : 0;
+}
+
 /* `worth_ns`: of the spine before, behind which this one is; UINT64_MAX: none. What computes may save a part, so what
  * can simply be removed comes before it if that saves half as much. */
 static void propose_spine(struct choice *k, const struct role *r, const struct role_spines *s,
@@ -199,7 +210,7 @@ static void propose_spine(struct choice *k, const struct role *r, const struct r
 	/* of threads and processes of one program without lines, one stays */
 	cause.line = place_line(k, &spine->frames[s->is_foreign ? 0 : spine->count - 1]);
 	edit_words(k, &spine->frames[0], &cause.edit);
-	cause.worth_ns = cause.saves.saved_ns / 2;
+	cause.worth_ns = worth_of(r, &cause.saves);
 	if (cause.worth_ns >= *worth_ns)
 		cause.worth_ns = *worth_ns - (*worth_ns > 0);
 	*worth_ns = cause.worth_ns;

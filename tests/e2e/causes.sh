@@ -163,6 +163,9 @@ if [ -x "$targets/cuda_causes" ]; then
 	target=cuda_causes
 	holds kernel 'kernel~slow=0.5x' 'a kernel that takes half of its time'
 	holds item "no-sync~$(line item)" 'a wait for the device in each step'
+	holds timed "no-sync~$(line timed)" 'a wait for the device around what is measured'
+	like "$(report stats --summary timed_slow.pillion | tr -s '\n ' ' ')" "FIX FIRST [^;]*$(line timed) " \
+		'what can be removed comes before a kernel that could be faster, if it saves half as much'
 	holds busy "line~$(line hidden)=0" 'what the host does while the device is at work'
 	holds overlap 'overlap~slow' 'a kernel that could run beside the others'
 	holds input 'gap~input=0' 'a device that waits for input'

@@ -220,6 +220,18 @@ static void form_log(void)
 	}
 }
 
+/* The time of each step is measured with a wait for the device. */
+static void form_timed(void)
+{
+	for (int i = 0; i < STEPS; i++) {
+		launch(SLOW, 30);
+		if (!is_fixed)
+			cudaDeviceSynchronize(); /* timed */
+		usleep(10000);
+	}
+	cudaDeviceSynchronize();
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -228,7 +240,8 @@ int main(int argc, char **argv)
 	} forms[] = {{"kernel", form_kernel}, {"item", form_item},       {"busy", form_busy},
 		     {"overlap", form_overlap}, {"input", form_input},   {"loss", form_loss},
 		     {"fetch", form_fetch},   {"streams", form_streams}, {"event", form_event},
-		     {"free", form_free},     {"result", form_result},   {"log", form_log}};
+		     {"free", form_free},     {"result", form_result},   {"log", form_log},
+		     {"timed", form_timed}};
 	void *device;
 
 	cuda_stub_begin();
@@ -243,7 +256,7 @@ int main(int argc, char **argv)
 			forms[i].run();
 			return 0;
 		}
-	fprintf(stderr, "usage: cuda_causes kernel|item|busy|overlap|input|loss|fetch|streams|event|free|result|log "
-			"[slow|fixed]\n");
+	fprintf(stderr, "usage: cuda_causes kernel|item|busy|overlap|input|loss|fetch|streams|event|free|result|log|"
+			"timed [slow|fixed]\n");
 	return 2;
 }
