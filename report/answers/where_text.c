@@ -14,6 +14,8 @@ void where_text_state(const struct where_item *item, struct buffer *ret)
 		buffer_text(ret, " for ");
 		rule_time(ret, item->age_ns);
 	}
+	if (where_item_exits(item))
+		buffer_text(ret, " as it exits");
 	if (item->wait.text.size) {
 		buffer_text(ret, *call ? ": " : "");
 		text_escape(ret, item->wait.text.data, "");
@@ -24,11 +26,11 @@ void where_text_state(const struct where_item *item, struct buffer *ret)
 
 void where_text_line(const struct where_item *item, struct buffer *ret)
 {
-	const struct where_frame *line = where_item_line(item);
+	const struct where_frame *last = where_item_last_line(item), *line = last ? last : where_item_line(item);
 
 	if (!line)
 		return;
-	buffer_text(ret, item->is_recorded ? ", last recorded at " : " at ");
+	buffer_text(ret, item->is_recorded || last ? ", last recorded at " : " at ");
 	code_line_text(line->line, ret);
 }
 

@@ -181,16 +181,19 @@ bool attribution_polls(struct symbols *s, const struct image *image, uint32_t st
 	return attribution_is_of_openmp(s, image, stack) || attribution_is_of_mpi(s, image, stack);
 }
 
+bool attribution_is_interpreter_file(const char *module)
+{
+	const char *base = strrchr(module, '/');
+
+	base = base ? base + 1 : module;
+	return !strncmp(base, "python", 6) || !strncmp(base, "libpython", 9);
+}
+
 bool attribution_is_interpreter(struct symbols *s, const struct image *image, uint32_t stack)
 {
 	struct symbol_frame frame;
-	const char *base;
 
-	if (!stack || !symbols_native(s, image, stack, &frame, 1))
-		return false;
-	base = strrchr(frame.module, '/');
-	base = base ? base + 1 : frame.module;
-	return !strncmp(base, "python", 6) || !strncmp(base, "libpython", 9);
+	return stack && symbols_native(s, image, stack, &frame, 1) && attribution_is_interpreter_file(frame.module);
 }
 
 static bool is_users_file(const char *file)

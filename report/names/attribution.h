@@ -71,7 +71,10 @@ bool attribution_is_of_openmp(struct symbols *s, const struct image *image, uint
  * for other threads. */
 bool attribution_polls(struct symbols *s, const struct image *image, uint32_t stack);
 
-/* Whether the innermost function of a stack is code of the Python interpreter. */
+/* Whether a native module is the Python interpreter, by its name. */
+bool attribution_is_interpreter_file(const char *module);
+
+/* Whether the innermost function of a stack is code of it. */
 bool attribution_is_interpreter(struct symbols *s, const struct image *image, uint32_t stack);
 
 /* Whether a Python frame is of the import of a module: such a frame is in the stacks of all import statements. Other

@@ -59,13 +59,14 @@ has_hung() {
 		report stats --summary run.pillion 2>/dev/null | grep -Eq -- "$1"
 }
 
+program=./job
 # hung HOW REGEX: three ranks hang until the summary so far has that line; then all of them and the launcher are killed.
 hung() {
 	local how=$1
 	rm -rf run.pillion
 	set -m
 	PILLION_STATS=false "$PILLION" -t osrt,mpi -o run sh -c "for rank in 0 1 2; do
-		RANK=\$rank ./job $how &
+		RANK=\$rank $program $how &
 	done
 	wait" >out 2>err &
 	job=$!
@@ -120,5 +121,30 @@ hung gone "$gone"
 report stats --summary run.pillion >summary 2>err
 like "$(sed -n 2p summary)" "$gone" 'gone: the summary'
 unlike "$(cat summary)" 'do not match' 'gone: ranks in the same call are no mismatch'
+
+# The interpreter calls MPI_Finalize when the program's frames are gone, as mpi4py has it do.
+cat >calls.c <<'END'
+int MPI_Barrier(void *), MPI_Finalize(void);
+void come(void) { MPI_Barrier(0); }
+void end(void) { MPI_Finalize(); }
+END
+cat >job.py <<'END'
+import ctypes, os, sys, time
+calls = ctypes.CDLL("./calls.so")
+def stop():
+    time.sleep(0.2)  # exits
+    sys.exit(3)
+if os.environ["RANK"] == "1":
+    ctypes.pythonapi.Py_AtExit(ctypes.cast(calls.end, ctypes.c_void_p))
+    stop()
+calls.come()
+END
+if command -v python3 >/dev/null && gcc -O1 -shared -fPIC -o calls.so calls.c ./libmpi.so.40 -Wl,-rpath,"$work"; then
+	program='python3 job.py'
+	at=$(grep -n '# exits' job.py | cut -d: -f1)
+	hung exits "${finalize}[0-9.]* s as it exits: .*, last recorded at stop \\(.*job.py:$at\\)"
+else
+	skip 'the exit of an interpreter' 'no python3'
+fi
 
 done_testing

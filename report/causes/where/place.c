@@ -115,19 +115,38 @@ static struct where_item *new_item(struct where_place *p, const struct model *m,
 	return item;
 }
 
+/* The last stack that the thread recorded; of a look, before the call that it is in. */
+static void read_last_stack(const struct where_place *p, const struct where_item *item, struct where_stack *ret)
+{
+	const struct trace_thread *t = where_trace_thread(item->image, item->thread->head.tid);
+	struct where_item in = *item;
+	uint64_t before = UINT64_MAX;
+
+	if (item->is_recorded || !t || !where_call_in_progress(&in, t, &before))
+		before = UINT64_MAX;
+	where_stack_done(ret);
+	where_stack_recorded(p->symbols, item->image, where_last_stack(item->image, t, before), ret);
+}
+
+static bool has_line(const struct where_item *item)
+{
+	const struct where_frame *line = where_item_line(item);
+
+	return line && line->line->file;
+}
+
 void where_place_stack(const struct where_place *p, struct where_item *item)
 {
 	if (item->is_recorded) {
-		const struct trace_thread *t = where_trace_thread(item->image, item->thread->head.tid);
-
-		where_stack_done(&item->stack);
-		where_stack_recorded(p->symbols, item->image, where_last_stack(item->image, t), &item->stack);
+		read_last_stack(p, item, &item->stack);
 		return;
 	}
 	where_stack_done(&item->stack);
 	where_wait_done(&item->wait);
 	where_stack_read(p->files, item->look, item->process, item->thread, &item->stack);
 	where_wait_find(item->look, item->process, item->thread, &item->stack, item->name, &item->wait);
+	if (item->image && item->wait.collective && !has_line(item))
+		read_last_stack(p, item, &item->last);
 }
 
 /* A look that nobody asked for says nothing of a thread that has gone on since: its trace does. */
@@ -174,6 +193,7 @@ static void add_briefly(struct where_place *p, const struct model *m, const stru
 	if (is_wanted || is_of_interest(item))
 		return;
 	where_stack_done(&item->stack);
+	where_stack_done(&item->last);
 	where_wait_done(&item->wait);
 	p->count--;
 }
@@ -194,6 +214,25 @@ const struct where_frame *where_item_line(const struct where_item *item)
 	}
 	line = where_stack_line(&outer);
 	return line ? line : where_stack_line(&item->stack);
+}
+
+const struct where_frame *where_item_last_line(const struct where_item *item)
+{
+	const struct where_frame *line = has_line(item) ? NULL : where_stack_line(&item->last);
+
+	return line && line->line->file ? line : NULL;
+}
+
+bool where_item_exits(const struct where_item *item)
+{
+	static const char *const names[] = {"__run_exit_handlers", "exit", "Py_FinalizeEx", "_Py_Finalize"};
+
+	for (size_t i = 0; i < item->stack.count; i++)
+		for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++)
+			if (!item->stack.frames[i].is_python &&
+			    !strcmp(item->stack.frames[i].line->function, names[k]))
+				return true;
+	return false;
 }
 
 bool where_cycle_is_process(const struct where_place *p, uint32_t cycle)
@@ -308,6 +347,7 @@ void where_place_done(struct where_place *p)
 {
 	for (size_t i = 0; i < p->count; i++) {
 		where_stack_done(&p->items[i].stack);
+		where_stack_done(&p->items[i].last);
 		where_wait_done(&p->items[i].wait);
 	}
 	for (size_t i = 0; i < p->look_count; i++)

@@ -23,6 +23,7 @@ struct where_item {
 	bool is_recorded; /* all that is known is in its trace, and the stack is the last one recorded */
 	uint64_t age_ns; /* of that call */
 	struct where_stack stack;
+	struct where_stack last; /* of a call of MPI or NCCL whose `stack` has no line, the one recorded before it */
 	struct where_wait wait;
 	char waits_for[64]; /* ranks: "rank 1, 2"; "": not known */
 	enum where_since since;
@@ -59,6 +60,11 @@ void where_place_done(struct where_place *p);
 
 /* The program's line: of a thread in a collective the one that called it. NULL: not known. */
 const struct where_frame *where_item_line(const struct where_item *item);
+/* The one that the thread recorded last, where that has none. */
+const struct where_frame *where_item_last_line(const struct where_item *item);
+
+/* Whether the thread has called exit(), or its interpreter ends. */
+bool where_item_exits(const struct where_item *item);
 
 /* The position of a thread among the items; SIZE_MAX: there is none. */
 size_t where_place_find(const struct where_place *p, const struct look_process *process, uint32_t tid);
@@ -124,8 +130,8 @@ const struct trace_thread *where_trace_thread(const struct image *image, uint32_
 bool where_call_in_progress(struct where_item *item, const struct trace_thread *thread, uint64_t *ret_start);
 /* Replaces what is known of a thread by what its trace has. */
 void where_item_from_trace(struct where_item *item, const struct model *m);
-/* The last stack that the thread recorded; 0: none. */
-uint32_t where_last_stack(const struct image *image, const struct trace_thread *thread);
+/* The last stack that the thread recorded of what began before that tick; 0: none. */
+uint32_t where_last_stack(const struct image *image, const struct trace_thread *thread, uint64_t before);
 void where_stack_recorded(struct symbols *symbols, const struct image *image, uint32_t stack, struct where_stack *ret);
 /* A look that has the processes of the model which none of the looks has and which did not end by themselves.
  * `ranks_only`: only ranks. The caller frees it by look_done(). */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/causes/where/place.h"
+#include "report/names/attribution.h"
 #include "report/names/symbol.h"
 
 enum { FRAMES = 64 };
@@ -61,8 +62,9 @@ void where_item_from_trace(struct where_item *item, const struct model *m)
 		buffer_text(&item->wait.text, "sleeps");
 }
 
-uint32_t where_last_stack(const struct image *image, const struct trace_thread *thread)
+uint32_t where_last_stack(const struct image *image, const struct trace_thread *thread, uint64_t before)
 {
+	uint64_t from = thread && thread->last_ticks < before ? thread->last_ticks : before;
 	uint32_t last = 0;
 	struct cursor c;
 	struct event e;
@@ -70,11 +72,11 @@ uint32_t where_last_stack(const struct image *image, const struct trace_thread *
 	if (!thread)
 		return 0;
 	cursor_init(&c, image->trace, thread);
-	cursor_skip_to(&c, thread->last_ticks);
+	cursor_skip_to(&c, from);
 	while (cursor_next(&c, &e)) {
 		uint64_t arg = e.kind == TF_CALL || e.kind == TF_SAMPLE ? event_arg(&e, TF_ARG_STACK) : 0;
 
-		last = arg ? (uint32_t)tf_arg_value(arg) : last;
+		last = arg && event_start(&e) < before ? (uint32_t)tf_arg_value(arg) : last;
 	}
 	return last;
 }
@@ -93,7 +95,9 @@ void where_stack_recorded(struct symbols *symbols, const struct image *image, ui
 					       .is_named = true,
 					       .path = frames[i].module ? frames[i].module : "",
 					       .is_python = frames[i].is_python,
-					       .is_hidden = frames[i].is_interpreter,
+					       .is_hidden = frames[i].is_interpreter ||
+							    (!frames[i].is_python && frames[i].module &&
+							     attribution_is_interpreter_file(frames[i].module)),
 				       });
 	}
 }

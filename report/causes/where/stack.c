@@ -104,17 +104,19 @@ static void named_add(struct where_stack *s, const struct look_module *m, const 
 	f->line = code_lines_of(s->lines, buffer_string(&function), line->file, (uint32_t)line->line);
 }
 
-/* The functions that were inlined at the address, then the one that has it. Beside Python frames the interpreter's
- * code is hidden: its debug information, of tens of MB, is not read. */
+/* The functions that were inlined at the address, then the one that has it. The interpreter's code is hidden: its debug
+ * information, of tens of MB, is not read. That of a program that embeds it is hidden beside Python frames only. */
 static void native_add(struct where_stack *s, const struct look_module *m, struct symbol_file *file, uint64_t address,
 		       bool has_python)
 {
 	struct symbol_line lines[SYMBOL_LINES] = {0};
-	bool is_hidden = has_python && symbol_file_is_interpreter(file);
+	bool is_hidden = (has_python || attribution_is_interpreter_file(m->path)) && symbol_file_is_interpreter(file);
 	size_t count = is_hidden ? 1 : symbol_file_lines(file, address, lines);
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		named_add(s, m, i + 1 < count ? lines[i].name : symbol_file_name(file, address), address, &lines[i]);
+		s->frames[s->count - 1].is_hidden = is_hidden;
+	}
 }
 
 static void address_add(struct where_stack *s, uint64_t address)
