@@ -8,20 +8,11 @@
 
 #include "report/base/text.h"
 #include "report/read/index.h"
+#include "runtime/shared/common/system_line.h"
 
 enum { BOOT_DIGITS = 8 }; /* of HOST.BOOT.index */
 
 static const char ending[] = ".index";
-
-static void read_boot(char ret[BOOT_DIGITS + 1])
-{
-	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
-
-	if (!f || !fgets(ret, BOOT_DIGITS + 1, f))
-		ret[0] = '\0';
-	if (f)
-		fclose(f);
-}
 
 static void take_line(struct elsewhere *e, const struct index_line *l, const char *name, size_t host_length)
 {
@@ -69,7 +60,7 @@ void elsewhere_read(const char *capture, struct elsewhere *ret)
 	size_t kept = 0;
 
 	*ret = (struct elsewhere){0};
-	read_boot(boot);
+	system_line(SYSTEM_BOOT, boot, sizeof(boot));
 	for (struct dirent *entry; d && (entry = readdir(d));) {
 		const char *name = entry->d_name;
 		size_t length = strlen(name), after = BOOT_DIGITS + strlen(ending);

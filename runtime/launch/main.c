@@ -14,6 +14,7 @@
 
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/sys.h"
+#include "runtime/shared/common/system_line.h"
 
 /* Occupies closed standard descriptors, so that none of our files becomes COMMAND's stdin, stdout or stderr. */
 static void standard_descriptors_hold(void)
@@ -49,14 +50,11 @@ static void take_control(struct run *run)
 static void identity_find(struct run *run)
 {
 	struct utsname name;
-	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
 
 	uname(&name);
 	index_host(run->host, sizeof(run->host), name.nodename);
-	if (!f || fscanf(f, "%36s", run->boot) != 1)
+	if (!*system_line(SYSTEM_BOOT, run->boot, sizeof(run->boot)))
 		strcpy(run->boot, "00000000");
-	if (f)
-		fclose(f);
 	index_name(run->index, sizeof(run->index), run->host, run->boot);
 	while (!run->id && sys_getrandom(&run->id, sizeof(run->id)) < 0)
 		run->id = clock_monotonic_ns() * 0x9e3779b97f4a7c15u ^ (uint64_t)getpid();

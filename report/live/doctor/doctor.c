@@ -51,18 +51,6 @@ void doctor_done(struct doctor *d)
 	buffer_done(&d->cupti);
 }
 
-const char *doctor_line(const char *path, char *ret, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, ret, size - 1);
-
-	if (fd >= 0)
-		close(fd);
-	ret[n > 0 ? n : 0] = 0;
-	ret[strcspn(ret, "\n")] = 0;
-	return ret;
-}
-
 static int64_t now_ms(void)
 {
 	struct timespec t;

@@ -45,6 +45,3 @@ int doctor_child(void (*act)(void *context), void *context, bool takes_errors, s
 
 /* Likewise executes a program; words[0] is its path. */
 int doctor_execute(char *const *words, bool takes_errors, struct buffer *ret);
-
-/* The first line of a file, at most size - 1 bytes; "" if there is none. */
-const char *doctor_line(const char *path, char *ret, size_t size);

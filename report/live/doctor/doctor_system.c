@@ -2,6 +2,7 @@
 /* The kernel, the C library, what they permit, and limits. Everything is only read, except for one perf event that is
  * opened and closed. */
 #include "report/live/doctor/doctor.h"
+#include "runtime/shared/common/system_line.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -111,7 +112,7 @@ static void add_perf_event(struct doctor *d)
 	int error = try_perf_event();
 	struct check *c;
 
-	doctor_line("/proc/sys/kernel/perf_event_paranoid", level, sizeof(level));
+	system_line("/proc/sys/kernel/perf_event_paranoid", level, sizeof(level));
 	c = check_add(d, "perf_event", "kernel.perf_event_paranoid=%s, %s", *level ? level : "(none)",
 		      error ? strerror(error) : "a CPU clock can be opened");
 	if (!error)
@@ -132,7 +133,7 @@ static void add_ptrace(struct doctor *d)
 	struct check *c;
 	int scope;
 
-	if (!*doctor_line("/proc/sys/kernel/yama/ptrace_scope", level, sizeof(level))) {
+	if (!*system_line("/proc/sys/kernel/yama/ptrace_scope", level, sizeof(level))) {
 		check_add(d, "ptrace", "not restricted by Yama: pillion where can look into every process of the user");
 		return;
 	}

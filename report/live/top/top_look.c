@@ -9,6 +9,7 @@
 
 #include "report/live/top/top.h"
 #include "runtime/shared/common/clock.h"
+#include "runtime/shared/common/system_line.h"
 
 enum { PATIENCE_NS = 1000000000 };
 static const uint64_t own_request = 1; /* those of `pillion where` are random */
@@ -21,22 +22,9 @@ static const uint32_t own_machine = EM_AARCH64;
 static const uint32_t own_machine = EM_NONE;
 #endif
 
-/* 0: yama does not restrict whose memory may be read. */
-static int yama_scope(void)
-{
-	FILE *f = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
-	int scope = 0;
-
-	if (f && fscanf(f, "%d", &scope) != 1)
-		scope = 0;
-	if (f)
-		fclose(f);
-	return scope;
-}
-
 static void look_error(const struct top_process *p, int error, struct texts *ret)
 {
-	int scope = yama_scope();
+	long scope = system_number("/proc/sys/kernel/yama/ptrace_scope", 0); /* 0: any process of the user */
 
 	if (error == -ESRCH || error == -ENOENT)
 		return;
@@ -46,7 +34,7 @@ static void look_error(const struct top_process *p, int error, struct texts *ret
 	}
 	if (scope && geteuid())
 		texts_add(ret,
-			  "PID %u: its threads cannot be read: kernel.yama.ptrace_scope is %d, so that only root%s may "
+			  "PID %u: its threads cannot be read: kernel.yama.ptrace_scope is %ld, so that only root%s "
 			  "look into it",
 			  p->pid, scope, scope == 1 ? " and its ancestors, as of pillion COMMAND," : "");
 	else

@@ -13,6 +13,7 @@
 #include "runtime/launch/perf/perf.h"
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/range.h"
+#include "runtime/shared/common/system_line.h"
 #include "runtime/shared/format/trace_notes.h"
 
 enum {
@@ -49,24 +50,12 @@ static void perf_note(uint32_t pid, const char *text)
 	index_append(&line, perf.run->directory, perf.run->index);
 }
 
-static int paranoid_level(void)
-{
-	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
-	int level;
-
-	if (!f || fscanf(f, "%d", &level) != 1)
-		level = -1;
-	if (f)
-		fclose(f);
-	return level;
-}
-
 /* Only the first failure is noted. */
 static void perf_failed(uint32_t pid, int error)
 {
 	enum { PERMITTED_LEVEL = 2 };
 	char text[256];
-	int level = paranoid_level();
+	int level = (int)system_number("/proc/sys/kernel/perf_event_paranoid", -1);
 
 	if (perf.has_failed || error == ESRCH)
 		return;

@@ -14,6 +14,7 @@
 #include "runtime/launch/perf/perf.h"
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/sys.h"
+#include "runtime/shared/common/system_line.h"
 
 enum { MAPS_MOST = 65536, COMMAND_BYTES = 1536, COMM_BYTES = 16, STACK_MOST = 256, ELF_BYTES = 65536 };
 
@@ -47,13 +48,8 @@ static struct {
 
 void perf_process_init(const struct run *run)
 {
-	unsigned most = 0;
-	FILE *f = fopen("/proc/sys/kernel/pid_max", "re");
+	uint32_t most = (uint32_t)system_number("/proc/sys/kernel/pid_max", 1 << 22);
 
-	if (!f || fscanf(f, "%u", &most) != 1)
-		most = 1 << 22;
-	if (f)
-		fclose(f);
 	all.run = run;
 	all.by_pid = calloc(most + 1, sizeof(*all.by_pid)); /* zero pages, of which few are touched */
 	all.pid_end = all.by_pid ? most + 1 : 0;
