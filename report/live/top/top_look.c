@@ -35,7 +35,7 @@ static void look_error(const struct top_process *p, int error, struct texts *ret
 	if (scope && geteuid())
 		texts_add(ret,
 			  "PID %u: its threads cannot be read: kernel.yama.ptrace_scope is %ld, so that only root%s "
-			  "look into it",
+			  "may look into it",
 			  p->pid, scope, scope == 1 ? " and its ancestors, as of pillion COMMAND," : "");
 	else
 		texts_add(ret, "PID %u: its threads cannot be read: it is another user's, or protects its memory",
