@@ -81,6 +81,23 @@ static const uint64_t *values_of(const char *file, const char *line)
 	return NULL;
 }
 
+/* Between two samples the thread computes, is in calls, or waits for a CPU. What was in a call is no wait. */
+Test(lines, waits_for_a_cpu_are_of_the_system)
+{
+	code(1, 5, "/a/job.py", "work");
+	python_stack(1, (const uint32_t[]){1}, 1);
+	writer_sample(&t, 1000000, 10, 1);
+	writer_sample(&t, 1050000, 10, 1); /* waited 40 us */
+	writer_sample(&t, 1060000, 10, 1);
+	writer_sample(&t, 1085000, 10, 1); /* within the call */
+	call(nap, 1160000, 80000, 0);
+	writer_sample(&t, 1175000, 10, 1); /* waited 25 us since 1060: 115 without 70 in the call and 20 of samples */
+	gather();
+	cr_expect_eq(values_of("/a/job.py", "5")[LINE_SYSTEM], 40000 + 10000 + 25000, "%" PRIu64,
+		     values_of("/a/job.py", "5")[LINE_SYSTEM]);
+}
+
+
 Test(lines, the_users_innermost_frame_is_charged)
 {
 	const uint32_t in_library[] = {1, 2, 3}, library_alone[] = {1};

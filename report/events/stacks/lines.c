@@ -179,7 +179,7 @@ static void push_within(struct lines_pass *w, uint64_t start, uint64_t total, ui
 		first[1].total += first->total;
 		first[1].os += first->os;
 		first[1].cuda += first->cuda;
-		first[1].sample = 0;
+		first[1].sample = 0, first[1].waited = 0;
 		w->within_first++;
 		w->within_count--;
 		first++;
@@ -194,6 +194,7 @@ static void push_within(struct lines_pass *w, uint64_t start, uint64_t total, ui
 	item->os = os;
 	item->cuda = cuda;
 	item->sample = 0;
+	item->waited = 0;
 }
 
 /* What was inside of an OS call: samples are the system's time of their own lines, if the call has no line itself. */
@@ -224,6 +225,9 @@ static struct within collect_within(struct lines_pass *w, uint64_t start)
 		sum.total += last->total;
 		sum.os += last->os;
 		sum.cuda += last->cuda;
+		sum.waited += last->waited; /* not for a CPU: the thread was in the call */
+		if (last->sample)
+			w->sites[last->sample - 1].values[LINE_SYSTEM] -= (uint64_t)last->waited;
 	}
 	return sum;
 }
@@ -243,6 +247,7 @@ static void add_total(struct lines_pass *w, struct site *site, const struct even
 static void lines_add_sample(struct lines_pass *w, const struct event *e)
 {
 	bool is_interpreter;
+	struct within *item;
 	struct site *site;
 	uint64_t ns = samples_ns(e);
 
@@ -253,7 +258,16 @@ static void lines_add_sample(struct lines_pass *w, const struct event *e)
 	site->values[LINE_SAMPLES]++;
 	add_total(w, site, e, ns);
 	push_within(w, e->ticks, ns, 0, 0);
-	w->within[w->within_first + w->within_count - 1].sample = (size_t)(site - w->sites) + 1;
+	item = &w->within[w->within_first + w->within_count - 1];
+	item->sample = (size_t)(site - w->sites) + 1;
+	if (w->sampled)
+		w->waited += (int64_t)clock_map_duration(
+				     w->scan.clock, image_range_part(w->scan.image, w->sampled, e->ticks)) -
+			     (int64_t)ns;
+	w->sampled = e->ticks;
+	item->waited = w->waited > 0 ? w->waited : 0;
+	w->waited -= item->waited;
+	site->values[LINE_SYSTEM] += (uint64_t)item->waited;
 }
 
 /* Bytes that an OS call has read or written. */
@@ -295,6 +309,7 @@ static void lines_add_call(struct lines_pass *w, const struct event *e)
 	if (is_os)
 		add_system(w, e, ns);
 	in = collect_within(w, start);
+	w->waited -= (int64_t)difference_or_zero(ns, in.total) - in.waited;
 	add_inclusive(w, LINE_INCLUSIVE, event_stack(e), start, difference_or_zero(ns, in.total));
 	site = lines_site_of(w, e, NULL);
 	line = site->values;
@@ -345,6 +360,7 @@ static void lines_visit_event(struct scan *s, const struct event *e)
 
 	if (w->thread != s->thread) {
 		w->within_count = 0;
+		w->sampled = 0, w->waited = 0;
 		w->is_unwanted = w->filter && !w->filter->is_wanted(w->filter->more, s->image, s->thread->tid);
 	}
 	w->thread = s->thread;

@@ -14,6 +14,7 @@ struct within {
 	uint64_t start; /* ticks */
 	uint64_t total, os, cuda; /* ns */
 	size_t sample; /* the site of a sample + 1 */
+	int64_t waited; /* before the sample */
 };
 
 /* Sums before they are named: the place of a frame, in one group of --by. */
@@ -65,6 +66,8 @@ struct lines_pass {
 	/* The latest WITHIN at most, from within_first on; they are moved to the beginning when the end is reached. */
 	struct within within[8 * WITHIN];
 	size_t within_first, within_count;
+	uint64_t sampled; /* its last sample */
+	int64_t waited;	  /* ns that it neither computed since then nor was in calls */
 	struct backward *backward;	   /* of the image, NULL: it has no operators */
 	struct deferred_call *deferred;
 	size_t deferred_count, deferred_capacity;
