@@ -183,6 +183,11 @@ static void propose_call(struct choice *k, const struct role *r, const struct ro
 	}
 	costs_of_edit(k->costs, buffer_string(&cause.edit), &cause.saves);
 	cause.whole_ns = role_wall_ns(r, call->ns);
+	/* The line of an import does more than to read, and has a rule. */
+	if (call->import_ns > call->ns / 2 && cause.saves.saved_ns > cause.whole_ns) {
+		fix_first_cause_done(&cause);
+		return;
+	}
 	cause.actor = costs_actor(k->costs, cause.line, call->function);
 	call_words(k, r, call, programs, cause.line, &cause.text);
 	find_line(k, r, &cause);

@@ -122,6 +122,26 @@ Test(fix_first, imports_come_before_what_carries_less)
 	cr_expect(strstr(summary, "FIX FIRST  process 10 imports modules"), "%s", summary);
 }
 
+/* 150 ms of opens in an import that computes for 400 ms: the line of both has the price of both. */
+Test(fix_first, files_of_an_import_are_a_part_of_it)
+{
+	const uint64_t import = tf_arg(TF_ARG_STACK, 0, 4);
+	uint16_t f_open = writer_function(&w, TF_GROUP_OSRT, "open64");
+	const char *summary;
+
+	write_stacks();
+	writer_python_code(&host, 4, 1176, "<frozen importlib._bootstrap>", "_find_and_load");
+	writer_python_code(&host, 5, 1, "/home/u/dir/train.py", "<module>");
+	writer_python_stack(&host, 4, (uint32_t[]){4, 5}, 2);
+	for (uint64_t i = 1; i <= 40; i++) {
+		writer_sample(&host, BEGIN + i * 20 * MS, 10000, 4);
+		if (i <= 15)
+			writer_call(&host, f_open, BEGIN + (i * 20 + 10) * MS, 10 * MS, &import, 1);
+	}
+	summary = summary_after(6000, 400);
+	cr_expect(!strstr(summary, "in open64 ("), "%s", summary);
+}
+
 /* 900 ms in a model, of 20 s, for 19 s of which other programs held the CPUs: in the next run they may not. */
 Test(fix_first, a_part_is_no_larger_than_its_whole)
 {

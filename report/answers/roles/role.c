@@ -120,6 +120,9 @@ static void role_add_call(struct making *k, struct role *role, const struct imag
 		call->function = c->function->name;
 	}
 	call->ns += c->blocked_ns;
+	if (has_frame && (c->kind == BLOCKED_READ || c->kind == BLOCKED_FILE) &&
+	    attribution_has_import(image, c->stack))
+		call->import_ns += c->blocked_ns;
 	call->count += c->count;
 	role->waits_ns += role_call_waits(role, c->kind, c->total_ns, c->count) ? c->blocked_ns : 0;
 }
@@ -180,10 +183,11 @@ static void sort_calls(const struct report_context *c, struct role_call *calls, 
 			if (calls[k].kind != calls[i].kind || !names[k].size || strcmp(names[k].data, names[i].data))
 				continue;
 			calls[k].ns += calls[i].ns;
+			calls[k].import_ns += calls[i].import_ns;
 			calls[k].count += calls[i].count;
 			if (calls[i].end.ns > calls[k].end.ns)
 				calls[k].end = calls[i].end;
-			calls[i].ns = calls[i].count = 0;
+			calls[i].ns = calls[i].import_ns = calls[i].count = 0;
 			break;
 		}
 	}

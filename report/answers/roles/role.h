@@ -24,6 +24,7 @@ struct role_call {
 	const char *function; /* the one with the most time; borrowed */
 	uint64_t function_ns;
 	uint64_t ns, count;
+	uint64_t import_ns; /* of these, of accesses to files in import statements */
 	struct symbol_frame frame; /* see roles_place; has_frame: a stack was taken */
 	bool has_frame, is_users; /* is_users: as in attribution.h */
 	struct role_end end;	  /* of a wait */
