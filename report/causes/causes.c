@@ -465,5 +465,7 @@ void causes_free(struct causality *s)
 	free(s->actors);
 	free(s->first_of_image);
 	free(s->awaited_by);
+	free(s->savings);
+	map_done(&s->priced);
 	free(s);
 }

@@ -78,7 +78,7 @@ static void limit_to_cpus(const struct causality *s, const struct edit *e, struc
 	limit_to(ret, most_ns > 0 ? (uint64_t)most_ns : 0);
 }
 
-int price_find(struct causality *s, const char *edit, struct saving *ret, struct err *err)
+static int find_new(struct causality *s, const char *edit, struct saving *ret, struct err *err)
 {
 	SCOPED(edit) e = {0};
 	int code;
@@ -89,6 +89,24 @@ int price_find(struct causality *s, const char *edit, struct saving *ret, struct
 		saving_find(s, &e, ret);
 	if (!code && e.no_waits)
 		limit_to_cpus(s, &e, ret);
+	return code;
+}
+
+int price_find(struct causality *s, const char *edit, struct saving *ret, struct err *err)
+{
+	uint64_t hash = hash_bytes(edit, strlen(edit));
+	const uint64_t *known = map_find(&s->priced, hash, 0);
+	int code;
+
+	if (known) {
+		*ret = s->savings[*known];
+		return 0;
+	}
+	code = find_new(s, edit, ret, err);
+	if (!code) {
+		*map_put(&s->priced, hash, 0, NULL) = s->saving_count;
+		mem_append(s->savings, s->saving_count, s->saving_capacity, *ret);
+	}
 	return code;
 }
 

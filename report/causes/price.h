@@ -6,7 +6,8 @@
 #include "report/causes/path.h"
 #include "report/causes/saving.h"
 
-/* -EINVAL: it is no edit; -ENODATA: it cannot be computed; err says why. */
+/* An edit that was asked for before is not computed again. -EINVAL: it is no edit; -ENODATA: it cannot be computed; err
+ * says why. */
 int price_find(struct causality *s, const char *edit, struct saving *ret, struct err *err);
 
 /* Appends "line~job.py:12=0", without a file that of the function; nothing without a line. */
