@@ -120,7 +120,7 @@ static bool look_into(struct run *run, struct living *p, uint64_t now)
 		/* The text says for how long, and what the looks of other launchers have found meanwhile. */
 		is_asked_again = s.call && s.call == p->quiet.call;
 		if (is_asked_again)
-			p->quiet.due_ns = now + pause_ns(++p->quiet.count);
+			p->quiet.due_ns = now + pause_ns(p->quiet.count++);
 		else if (!p->quiet.count || s.call || p->quiet.call || s.cpu_ns != p->quiet.cpu_ns)
 			look(run, p, now, &s, false);
 	}

@@ -252,7 +252,7 @@ def threads_kinds():
                            (places(f"{name}.py", source, "# waits"),), False)
     for name, signal, *marks in (("segv", 11, "read_nothing crashes */"), ("abort", 6, "\t\tabort();"),
                                  ("fpe", 8, "zero = 7 / zero;"),
-                                 ("overflow", 11, "descend(int depth)", "frame[0] = (char)depth;")):
+                                 ("overflow", 11, "descend(int depth)", "(char)depth;", "descend overflows */")):
         kinds[name] = Kind([crash, name], ("CRASH",), (f"signal {signal} ", of_target("crash.c", *marks)), True)
     kinds["raises"] = Kind([sys.executable, write("raises.py", RAISES)], ("CRASH",),
                            ("ValueError: bad batch", places("raises.py", RAISES, "# raises")), True)

@@ -64,7 +64,6 @@ void where_item_from_trace(struct where_item *item, const struct model *m)
 
 uint32_t where_last_stack(const struct image *image, const struct trace_thread *thread, uint64_t before)
 {
-	uint64_t from = thread && thread->last_ticks < before ? thread->last_ticks : before;
 	uint32_t last = 0;
 	struct cursor c;
 	struct event e;
@@ -72,7 +71,8 @@ uint32_t where_last_stack(const struct image *image, const struct trace_thread *
 	if (!thread)
 		return 0;
 	cursor_init(&c, image->trace, thread);
-	cursor_skip_to(&c, from);
+	if (before == UINT64_MAX)
+		cursor_skip_to(&c, thread->last_ticks);
 	while (cursor_next(&c, &e)) {
 		uint64_t arg = e.kind == TF_CALL || e.kind == TF_SAMPLE ? event_arg(&e, TF_ARG_STACK) : 0;
 
