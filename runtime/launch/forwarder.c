@@ -2,7 +2,7 @@
 /* Open MPI's mpirun reads what its ranks write to stderr from pipes and writes it to its own stderr, but not while it
  * ends them: it sleeps for a second between SIGTERM and SIGKILL, and at a second SIGTERM, such as timeout(1) sends to
  * the group after its child, it exits at once. What a launcher says of the end therefore goes to the stderr of mpirun
- * itself, if that runs on this host. */
+ * itself, if that runs on this host. On other hosts a daemon forwards, which ends as soon as it is told to. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,9 +19,10 @@
 enum { PIDFD_OPEN = 434, PIDFD_GETFD = 438, ANCESTORS_MAX = 16 };
 
 static const char *const programs[] = {"orterun", "prterun", "prte", "mpirun", "mpirun.openmpi"};
+static const char *const daemons[] = {"orted", "prted"}; /* which pass to mpirun what they read */
 
 static struct {
-	bool is_sought;
+	bool is_sought, is_daemon;
 	int log; /* 0: there is none, or it is our stderr already */
 } forwarder;
 
@@ -33,14 +34,14 @@ static void target_of(int directory, const char *link, char ret[PATH_MAX])
 	ret[n < 0 ? 0 : n] = '\0';
 }
 
-static bool is_mpirun(uint32_t pid)
+static bool runs_one_of(uint32_t pid, const char *const *names, size_t count)
 {
 	char link[48], path[PATH_MAX];
 
 	snprintf(link, sizeof(link), "/proc/%u/exe", pid);
 	target_of(AT_FDCWD, link, path);
-	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
-		if (strrchr(path, '/') && !strcmp(strrchr(path, '/') + 1, programs[i]))
+	for (size_t i = 0; i < count; i++)
+		if (strrchr(path, '/') && !strcmp(strrchr(path, '/') + 1, names[i]))
 			return true;
 	return false;
 }
@@ -110,7 +111,10 @@ void forwarder_find(const struct run *run)
 	forwarder.is_sought = true;
 	for (int depth = 0; stat.parent_pid > 1 && depth < ANCESTORS_MAX; depth++) {
 		pid = stat.parent_pid;
-		if (is_mpirun(pid)) {
+		forwarder.is_daemon = runs_one_of(pid, daemons, sizeof(daemons) / sizeof(*daemons));
+		if (forwarder.is_daemon)
+			return;
+		if (runs_one_of(pid, programs, sizeof(programs) / sizeof(*programs))) {
 			fd = reads_stderr(pid) ? stderr_of(pid) : -1;
 			forwarder.log = fd > STDERR_FILENO ? fd : 0;
 			return;
@@ -128,4 +132,9 @@ void forwarder_pass(const struct run *run)
 	dup2(forwarder.log, STDERR_FILENO);
 	close(forwarder.log);
 	forwarder.log = 0;
+}
+
+bool forwarder_is_daemon(void)
+{
+	return forwarder.is_daemon;
 }

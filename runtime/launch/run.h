@@ -316,6 +316,8 @@ void verdict_end(struct run *run);
 void forwarder_find(const struct run *run);
 /* From now on what the launcher says goes to the stderr of mpirun itself. */
 void forwarder_pass(const struct run *run);
+/* Whether it is a daemon of another host's mpirun; known after forwarder_find(). */
+bool forwarder_is_daemon(void);
 
 /* objects.c: keeps symbols of files that may be gone at the end. */
 int objects_tick(struct run *run); /* milliseconds until the next call */

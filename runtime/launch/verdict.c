@@ -4,9 +4,10 @@
  * look into a quiet process was written, into a pipe that this launcher reads, and a signal costs one write(2). Where
  * something moved until the signal came, it is made then, and printed when it is there.
  *
- * One launcher of a capture at a time has asked for the text or holds it: the file .hang. The file .verdict remains
- * when one has printed it at the end of the job, with the text, so that ranks do not repeat each other, nor the summary
- * any of them. */
+ * One launcher of a capture at a time has asked for the text or holds it: the file .hang, which has the text when it is
+ * there: at a signal any launcher may print it. The file .verdict remains when one has printed it as the job ended,
+ * with the text, so that ranks do not repeat each other, nor the summary any of them. A launcher whose stderr a daemon
+ * of mpirun forwards lets the others print it first: a batch system ends the daemon together with the ranks. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -21,7 +22,7 @@
 #include "runtime/shared/common/clock.h"
 
 enum { FOUND = 3 }; /* status of pillion-report */
-enum { TEXT_BYTES = 16384, DEATH_MS = 2000 };
+enum { TEXT_BYTES = 16384, DEATH_MS = 2000, OTHERS_MS = 200 };
 
 static struct {
 	pid_t report; /* 0: it does not run */
@@ -33,6 +34,7 @@ static struct {
 	bool has_claim;	 /* this launcher's is the file .hang */
 	bool is_due;	 /* to be printed as soon as it is there */
 	bool is_again;	 /* to be asked for once more */
+	uint64_t held_ns; /* CLOCK_MONOTONIC: until then other launchers may print it; 0: it is not held back */
 	bool is_said;	 /* at the end of the job, by this launcher or another one */
 	bool is_said_live;
 } verdict;
@@ -73,6 +75,39 @@ static void claim_leave(const struct run *run)
 
 /* ---- the text ---- */
 
+static int text_open(const struct run *run, int flags)
+{
+	char path[PATH_MAX + 16];
+
+	snprintf(path, sizeof(path), "%s/.hang", run->directory);
+	return open(path, flags | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static void text_share(const struct run *run)
+{
+	int fd = verdict.has_claim ? text_open(run, O_WRONLY | O_TRUNC) : -1;
+	ssize_t n;
+
+	if (fd < 0)
+		return;
+	n = write(fd, verdict.text, verdict.bytes);
+	(void)n; /* then only this launcher has it */
+	close(fd);
+}
+
+/* That of another launcher. */
+static void text_borrow(const struct run *run)
+{
+	int fd = verdict.bytes || verdict.has_claim ? -1 : text_open(run, O_RDONLY);
+	ssize_t n;
+
+	if (fd < 0)
+		return;
+	n = read(fd, verdict.text, sizeof(verdict.text));
+	verdict.bytes = n > 0 ? (size_t)n : 0;
+	close(fd);
+}
+
 static void text_write(const char *text, size_t bytes)
 {
 	while (bytes) {
@@ -88,7 +123,9 @@ static void text_write(const char *text, size_t bytes)
 /* False: there is none. */
 static bool end_say(const struct run *run)
 {
-	if (!verdict.bytes || run->options.stats == STATS_FALSE)
+	bool is_unread = forwarder_is_daemon() && getppid() != run->parent;
+
+	if (!verdict.bytes || run->options.stats == STATS_FALSE || is_unread)
 		return false;
 	if (!verdict.is_said && mark(run, ".verdict", verdict.text, verdict.bytes))
 		text_write(verdict.text, verdict.bytes);
@@ -152,6 +189,7 @@ static bool report_collect(struct run *run)
 	run->helpers_ns += usage_cpu_ns(&r);
 	verdict.bytes = WIFEXITED(status) && WEXITSTATUS(status) == FOUND ? verdict.read_bytes : 0;
 	memcpy(verdict.text, verdict.read, verdict.bytes);
+	text_share(run);
 	return true;
 }
 
@@ -227,12 +265,15 @@ bool verdict_say_live(void)
 
 bool verdict_signal(const struct run *run)
 {
-	return end_say(run);
+	text_borrow(run);
+	if (verdict.bytes && forwarder_is_daemon())
+		verdict.held_ns = clock_monotonic_ns() + OTHERS_MS * 1000000ull;
+	return verdict.held_ns ? false : end_say(run);
 }
 
 void verdict_after_signal(struct run *run, int signal)
 {
-	if (!signal_may_end(signal) || verdict.is_said || run->options.hang_s <= 0)
+	if (!signal_may_end(signal) || verdict.is_said || verdict.held_ns || run->options.hang_s <= 0)
 		return;
 	verdict.is_due = true;
 	verdict_prepare(run);
@@ -240,6 +281,12 @@ void verdict_after_signal(struct run *run, int signal)
 
 int verdict_tick(struct run *run)
 {
+	uint64_t now = clock_monotonic_ns();
+
+	if (verdict.held_ns > now)
+		return (int)((verdict.held_ns - now) / 1000000) + 1;
+	if (verdict.held_ns && !verdict.is_said)
+		end_say(run);
 	if (!verdict.report)
 		return -1;
 	if (!report_collect(run))
@@ -283,12 +330,25 @@ void verdict_make(struct run *run)
 	end_say(run);
 }
 
+static void held_wait(void)
+{
+	uint64_t now = clock_monotonic_ns();
+	struct timespec rest = {0, 0};
+
+	if (verdict.held_ns > now)
+		rest.tv_nsec = (long)(verdict.held_ns - now);
+	nanosleep(&rest, NULL);
+}
+
 void verdict_end(struct run *run)
 {
 	bool is_due = verdict.is_due || WIFSIGNALED(run->status) || WEXITSTATUS(run->status);
 
+	if (verdict.held_ns && !verdict.is_said) {
+		held_wait();
+		end_say(run);
 	/* COMMAND has failed because mpirun is gone: what was seen before is the cause. */
-	if (is_due && getppid() != run->parent && (verdict.bytes || verdict_is_claimed(run))) {
+	} else if (is_due && getppid() != run->parent && (verdict.bytes || verdict_is_claimed(run))) {
 		forwarder_pass(run);
 		end_say(run);
 	} else if (is_due) {

@@ -59,8 +59,14 @@ LAUNCHERS = {
     "batch": Launcher(["mpirun.openmpi", "--oversubscribe", "--allow-run-as-root", "--mca", "ras", "^slurm", "--mca",
                        "plm", "isolated", "-n", "3"],
                       ("timeout",) + SLURM[:2], lambda: programs.mpi_kinds("openmpi")),
+    # and on its other nodes those of a daemon
+    "nodes": Launcher(["mpirun.openmpi", "--oversubscribe", "--allow-run-as-root", "--mca", "ras", "^slurm", "--mca",
+                       "oob_tcp_if_include", "lo", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo",
+                       "-H", os.uname().nodename.split(".")[0] + ":1,node2:2", "-n", "3"],
+                      ("timeout",) + SLURM[:2], lambda: programs.mpi_kinds("openmpi")),
 }
-IN_SLURM = ("pmi2", "pmix", "batch")
+BATCHES = {"batch": "1", "nodes": "2"}  # how many nodes
+IN_SLURM = ("pmi2", "pmix", *BATCHES)
 # srun answers SIGTERM by SIGKILL to all processes at once: nobody is left to write
 KILLED = {(launcher, way) for launcher in ("pmi2", "pmix") for way in ("sigterm", "timeout")}
 KILLED.add(("deadlocks", "sigkill"))
@@ -77,13 +83,15 @@ class Job:
 
     def __init__(self, name, launcher, command, way, is_terminal):
         self.name, self.launcher, self.way, self.chunks, self.sent = name, launcher, way, [], None
-        if launcher == "batch":
+        if launcher in BATCHES:
             command = self.batch(command)
         elif launcher in IN_SLURM:
-            limit = {"limit": ["--time=1"], "warned": ["--time=1", "--signal=TERM@50"]}.get(way, [])
-            command = command[:1] + ["-J", name] + limit + command[1:]
-        if way == "timeout" and launcher != "batch":
-            command = ["timeout", "-k", "30", str(options.quiet + 4)] + command
+            # -K: else the ranks that are left wait for ever
+            words = {"limit": ["--time=1"], "warned": ["--time=1", "--signal=TERM@50"], "itself": ["-K"]}
+            command = command[:1] + ["-J", name] + words.get(way, []) + command[1:]
+        if way == "timeout" and launcher not in BATCHES:
+            starts = 15 if launcher == "torchrun" else 4
+            command = ["timeout", "-k", "30", str(options.quiet + starts)] + command
         self.end, child = os.openpty() if is_terminal else os.pipe()
         # a terminal is that of the session's foreground, which is the command
         self.process = subprocess.Popen(
@@ -97,8 +105,8 @@ class Job:
     def batch(self, command):
         script = "#!/bin/bash\n" + " ".join((["timeout -k 30 10"] if self.way == "timeout" else []) + command) + "\n"
         limit = ["--time=1"] if self.way == "limit" else []
-        return ["sbatch", "-W", "-Q", "-n", "3", "-N", "1", "-J", self.name, "-o", self.name + ".out", *limit,
-                programs.write(self.name + ".sh", script)]
+        return ["sbatch", "-W", "-Q", "-n", "4", "-N", BATCHES[self.launcher], "-J", self.name, "-o",
+                self.name + ".out", *limit, programs.write(self.name + ".sh", script)]
 
     def read(self):
         while True:
@@ -112,7 +120,7 @@ class Job:
 
     def log(self):
         text = b"".join(part for _, part in self.chunks)
-        if self.launcher == "batch" and os.path.exists(self.name + ".out"):
+        if self.launcher in BATCHES and os.path.exists(self.name + ".out"):
             with open(self.name + ".out", "rb") as file:
                 text += file.read()
         return text.decode(errors="replace").replace("\r", "").replace("^C", "")
