@@ -231,11 +231,7 @@ static void *record_try(void *self, void *unused)
 
 static void *record_settle(void *self, void *unused)
 {
-	bool is_settled = annotate_operators_settle();
-
-	if (is_settled && process_options.pytorch == PYTORCH_SHAPES && !annotate_operators_have_arguments())
-		annotate_note("--pytorch: operators without the types and values of their arguments");
-	return python_bool(is_settled);
+	return python_bool(annotate_operators_settle(process_options.pytorch == PYTORCH_SHAPES));
 }
 
 /* record_begin() -> number, 0: not possible; record_end(number) */

@@ -23,14 +23,6 @@ struct callback {
 	bool scopes[SCOPES], needs_inputs, needs_outputs, needs_ids;
 };
 
-/* std::vector<int64_t>, and a std::vector of those. */
-struct input_sizes {
-	int64_t *sizes, *end, *capacity;
-};
-struct input_list {
-	struct input_sizes *items, *end, *capacity;
-};
-
 /* c10::IValue: an argument. The tags are PyTorch's. */
 struct value {
 	union {
@@ -54,14 +46,12 @@ struct callbacks {
 	X(const struct callbacks *, callbacks, "_ZN2at24get_record_function_tls_Ev", (void))                           \
 	X(const char *, name, "_ZNK2at14RecordFunction4nameEv", (const struct record *r))                              \
 	X(bool, is_async, "_ZNK2at14RecordFunction7isAsyncEv", (const struct record *r))                               \
-	X(uint64_t, next_number, "_ZN2at15sequence_number4peekEv", (void))                                             \
-	X(void, shapes, "_ZN5torch8profiler4impl10inputSizesERKN2at14RecordFunctionEb",                                \
-	  (struct input_list * ret, const struct record *r, bool has_lists))
+	X(uint64_t, next_number, "_ZN2at15sequence_number4peekEv", (void))
 
 #define DECLARE(type, name, symbol, arguments) type(*name) arguments;
 static struct {
 	TORCH_FUNCTIONS(DECLARE)
-	void (*free)(void *memory);
+	const void *undefined; /* the tensor that is none */
 } torch;
 #undef DECLARE
 
@@ -70,6 +60,7 @@ static struct layout {
 	unsigned inputs;  /* the offset of the address and number of the arguments; 0: it is not known */
 	unsigned items;	  /* the word of a list that leads to its values, and the next one to their end */
 	unsigned type;	  /* the offset of the type of a tensor's elements */
+	unsigned sizes;	  /* the word of a tensor that has the number of its sizes, and then up to 5 or their address */
 	uint32_t tensor, list, number, truth, fraction; /* tags */
 } layout;
 static struct intern_table shaped; /* hash of name, shapes and arguments -> struct nvtx_string */
@@ -85,26 +76,7 @@ static int64_t word_at(const struct record *r, unsigned offset)
 	return word;
 }
 
-/* ---- shapes ---- */
-
-static void shapes_free(struct input_list *s)
-{
-	for (struct input_sizes *i = s->items; i < s->end; i++)
-		if (i->sizes)
-			torch.free(i->sizes);
-	if (s->items)
-		torch.free(s->items);
-}
-
-static uint64_t shapes_hash(const struct input_list *s, uint64_t hash)
-{
-	for (const struct input_sizes *i = s->items; i < s->end; i++) {
-		hash = intern_fold(hash, (uint64_t)(i->end - i->sizes));
-		for (const int64_t *size = i->sizes; size < i->end; size++)
-			hash = intern_fold(hash, (uint64_t)*size);
-	}
-	return hash ?: 1;
-}
+/* ---- text ---- */
 
 static char *append(char *at, const char *end, const char *text)
 {
@@ -136,10 +108,9 @@ struct values {
 
 static struct values values_of(const struct record *r)
 {
-	struct values ret = {0};
+	struct values ret;
 
-	if (layout.inputs)
-		memcpy(&ret, (const char *)r + layout.inputs, sizeof(ret));
+	memcpy(&ret, (const char *)r + layout.inputs, sizeof(ret));
 	return ret;
 }
 
@@ -158,17 +129,61 @@ static uint16_t element_type(const struct value *v)
 	return type;
 }
 
-static uint64_t values_hash(struct values of, bool has_lists, uint64_t hash)
+static const int64_t *sizes_of(const struct value *v, uint64_t *ret_count)
 {
+	enum { IN_PLACE = 5, MOST = 64 };
+	const uint64_t *at = v->object + layout.sizes;
+
+	*ret_count = v->object == torch.undefined || *at > MOST ? 0 : *at;
+	return *ret_count > IN_PLACE ? (const int64_t *)(uintptr_t)at[1] : (const int64_t *)at + 1;
+}
+
+/* Without the arguments it is that of the sizes. */
+static uint64_t values_hash(struct values of, bool has_lists, bool has_arguments, uint64_t hash)
+{
+	uint64_t count, word;
+
 	for (const struct value *v = of.items; of.count--; v++) {
-		if (v->tag == layout.list && has_lists)
-			hash = values_hash(values_of_list(v), false, hash);
-		hash = intern_fold(hash + v->tag,
-				   v->tag == layout.tensor ? element_type(v)
-				   : v->tag == layout.truth ? v->is_true
-				   : v->tag == layout.number || v->tag == layout.fraction ? (uint64_t)v->number : 0);
+		word = 0;
+		if (v->tag == layout.list && has_lists) {
+			hash = values_hash(values_of_list(v), false, has_arguments, hash);
+		} else if (v->tag == layout.tensor) {
+			const int64_t *sizes = sizes_of(v, &count);
+
+			hash += count;
+			while (count)
+				hash = intern_fold(hash, (uint64_t)sizes[--count]);
+			word = element_type(v);
+		} else if (v->tag == layout.truth) {
+			word = v->is_true;
+		} else if (v->tag == layout.number || v->tag == layout.fraction) {
+			word = (uint64_t)v->number;
+		}
+		hash = intern_fold(hash + v->tag, has_arguments ? word : 0);
 	}
 	return hash ?: 1;
+}
+
+/* "[2, 3], []": an argument that is no tensor has none; a list of tensors has one for each. */
+static char *append_sizes(char *at, const char *end, const char *first, struct values of, bool has_lists)
+{
+	struct values inner;
+	uint64_t count = 0;
+
+	for (const struct value *v = of.items; of.count--; v++) {
+		const int64_t *sizes = v->tag == layout.tensor ? sizes_of(v, &count) : NULL;
+
+		inner = v->tag == layout.list && has_lists ? values_of_list(v) : (struct values){0};
+		if (inner.count && inner.items->tag == layout.tensor) {
+			at = append_sizes(at, end, first, inner, false);
+			continue;
+		}
+		at = append(at, end, at == first ? "[" : ", [");
+		for (uint64_t i = 0; sizes && i < count; i++)
+			at = append_number(i ? append(at, end, ", ") : at, end, sizes[i]);
+		at = append(at, end, "]");
+	}
+	return at;
 }
 
 /* "t6": a tensor of this type; "f4602678819172646912": these bits of a number; "": another kind. */
@@ -191,20 +206,13 @@ static char *append_values(char *at, const char *end, struct values of, bool has
 }
 
 /* As emit_nvtx writes it: "aten::mm, sizes = [[2, 3], [3, 4]]", and the arguments. */
-static __attribute__((noinline)) struct nvtx_string *shapes_name(const char *name, const struct input_list *s,
-								 struct values v)
+static __attribute__((noinline)) struct nvtx_string *shapes_name(const char *name, struct values v, bool has_arguments)
 {
 	char text[EVENT_TEXT], *at = text, *const end = text + sizeof(text);
 
 	at = append(append(at, end, name), end, ", sizes = [");
-	for (const struct input_sizes *i = s->items; i < s->end; i++) {
-		at = append(at, end, i == s->items ? "[" : ", [");
-		for (const int64_t *size = i->sizes; size < i->end; size++)
-			at = append_number(size == i->sizes ? at : append(at, end, ", "), end, *size);
-		at = append(at, end, "]");
-	}
-	at = append(at, end, "]");
-	if (v.count)
+	at = append(append_sizes(at, end, at, v, true), end, "]");
+	if (has_arguments)
 		at = append_values(append(at, end, ", arguments = "), end, v, true);
 	return nvtx_text_string(text, (size_t)(at - text));
 }
@@ -212,28 +220,25 @@ static __attribute__((noinline)) struct nvtx_string *shapes_name(const char *nam
 /* NULL: the operator has no shapes. */
 static struct nvtx_string *shaped_text(const char *name, const struct record *r)
 {
+	uint64_t of_name = intern_hash(0, name, strlen(name)), key;
 	struct values v = values_of(r);
-	struct nvtx_string *text = NULL;
-	struct input_list s = {0};
-	uint64_t shapes, key;
+	struct nvtx_string *text;
+	bool has_arguments = true;
 
-	torch.shapes(&s, r, true);
-	if (s.items < s.end) {
-		shapes = shapes_hash(&s, intern_hash(0, name, strlen(name)));
-		key = values_hash(v, true, shapes);
+	if (!v.count)
+		return NULL;
+	key = values_hash(v, true, true, of_name);
+	text = (struct nvtx_string *)intern_get(&shaped, key);
+	if (!text && __atomic_load_n(&texts, __ATOMIC_RELAXED) >= TEXTS) {
+		has_arguments = false;
+		key = values_hash(v, true, false, of_name);
 		text = (struct nvtx_string *)intern_get(&shaped, key);
-		if (!text && __atomic_load_n(&texts, __ATOMIC_RELAXED) >= TEXTS) {
-			v.count = 0;
-			key = shapes;
-			text = (struct nvtx_string *)intern_get(&shaped, key);
-		}
-		if (!text) {
-			text = shapes_name(name, &s, v);
-			intern_set(&shaped, key, (uint64_t)text);
-			__atomic_fetch_add(&texts, 1, __ATOMIC_RELAXED);
-		}
 	}
-	shapes_free(&s);
+	if (!text) {
+		text = shapes_name(name, v, has_arguments);
+		intern_set(&shaped, key, (uint64_t)text);
+		__atomic_fetch_add(&texts, 1, __ATOMIC_RELAXED);
+	}
 	return text;
 }
 
@@ -296,10 +301,10 @@ static const struct {
 } kinds[KINDS] = {{"aten::empty", 6}, {"aten::neg", 1}, {"aten::dropout", 3}};
 static uint64_t places; /* bit n: the word n was the number of each operator */
 static uint64_t inputs; /* likewise the address of its arguments, whose number follows */
+static uint64_t ranks; /* likewise of each tensor: 1, and then 3 */
 static unsigned __int128 types; /* bit n: 16 bits of each tensor were the type of its elements */
 static uint16_t type; /* the current one */
 static unsigned seen[KINDS], ends;
-static bool has_shapes_of_trial;
 static uint64_t trial;
 
 /* Arguments are on the stack. */
@@ -332,6 +337,9 @@ static void learn_of_neg(const struct value *v)
 	uint16_t half;
 
 	layout.tensor = v->tag;
+	for (unsigned i = 0; i < HALVES / 4 - 1; i++)
+		if (v->object[i] != 1 || v->object[i + 1] != 3)
+			ranks &= ~(1ull << i);
 	for (unsigned i = 0; i < HALVES; i++) {
 		memcpy(&half, (const char *)v->object + i * sizeof(half), sizeof(half));
 		if (half != type)
@@ -365,7 +373,6 @@ static void *begin_trial(void **ret, const struct record *r)
 {
 	const char *name = torch.name(r);
 	int64_t wanted = -1;
-	struct input_list s = {0};
 	unsigned kind = 0;
 
 	*ret = NULL;
@@ -378,11 +385,6 @@ static void *begin_trial(void **ret, const struct record *r)
 	for (unsigned i = 0; i < WORDS; i++)
 		if (word_at(r, i * sizeof(wanted)) != wanted)
 			places &= ~(1ull << i);
-	torch.shapes(&s, r, true);
-	if (kind == NEG)
-		has_shapes_of_trial &= s.end - s.items == 1 && s.items->end - s.items->sizes == 1 &&
-				       s.items->sizes[0] == 3 && !torch.is_async(r);
-	shapes_free(&s);
 	learn(r, kind);
 	seen[kind]++;
 	return ret;
@@ -391,18 +393,6 @@ static void *begin_trial(void **ret, const struct record *r)
 static void end_trial(const struct record *r, void *context)
 {
 	ends++;
-}
-
-/* What frees the memory that PyTorch has allocated by operator new. NULL: it is not known. AddressSanitizer has its own
- * one, and requires that both are of the same kind; and so may a program that embeds Python. One that replaces malloc,
- * too, as tcmalloc does, frees what it has allocated however it is called. */
-static void (*find_delete(void))(void *)
-{
-	static const char symbol[] = "_ZdlPv";
-
-	if (dso_next("__asan_init") || (dso_before(symbol) && !dso_before("free")))
-		return NULL;
-	return dso_from((void *)torch.name, symbol);
 }
 
 bool annotate_operators_try(void)
@@ -418,18 +408,21 @@ bool annotate_operators_try(void)
 		return false;
 	TORCH_FUNCTIONS(FIND)
 #undef FIND
-	torch.free = find_delete();
-	if (!torch.free)
-		return false;
+	torch.undefined = dso_library_symbol("libc10.so", "_ZN3c1019UndefinedTensorImpl10_singletonE");
 	places = UINT64_MAX;
 	inputs = UINT64_MAX >> 1; /* a number follows */
+	ranks = UINT64_MAX >> (64 - (HALVES / 4 - 1));
 	types = ~(unsigned __int128)0 >> (128 - HALVES);
-	has_shapes_of_trial = true;
 	trial = torch.add((struct callback){begin_trial, end_trial, 1, {true}, true, false, false});
 	return true;
 }
 
-bool annotate_operators_settle(void)
+static bool is_single(uint64_t bits)
+{
+	return bits && !(bits & (bits - 1));
+}
+
+bool annotate_operators_settle(bool has_shapes)
 {
 	unsigned half = 0;
 
@@ -438,15 +431,10 @@ bool annotate_operators_settle(void)
 	while (half < HALVES && types != (unsigned __int128)1 << half)
 		half++;
 	layout.type = half * sizeof(uint16_t);
-	if (half == HALVES || !layout.items || !inputs || (inputs & (inputs - 1)))
-		layout = (struct layout){0};
-	return has_shapes_of_trial && seen[EMPTY] == TURNS && seen[NEG] == TURNS && seen[DROPOUT] == TURNS &&
-	       ends == KINDS * TURNS && places && !(places & (places - 1));
-}
-
-bool annotate_operators_have_arguments(void)
-{
-	return layout.inputs;
+	layout.sizes = ranks ? (unsigned)__builtin_ctzll(ranks) : 0;
+	return seen[EMPTY] == TURNS && seen[NEG] == TURNS && seen[DROPOUT] == TURNS && ends == KINDS * TURNS &&
+	       is_single(places) && (!has_shapes || (half < HALVES && layout.items && is_single(inputs) &&
+						     is_single(ranks)));
 }
 
 static uint64_t last_callback(void)

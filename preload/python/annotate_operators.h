@@ -14,11 +14,8 @@
  * aten::empty of [3] and aten::neg and aten::dropout of it, in turn, with several types. */
 bool annotate_operators_try(void);
 
-/* Ends it. True: operators can be recorded. */
-bool annotate_operators_settle(void);
-
-/* Whether with their shapes also the types of tensors, and the numbers that are not tensors, will be recorded. */
-bool annotate_operators_have_arguments(void);
+/* Ends it. True: operators can be recorded, with their shapes and arguments if these are wanted. */
+bool annotate_operators_settle(bool has_shapes);
 
 /* Replaces the latest callback of the calling thread, that of emit_nvtx, by ours. PyTorch's threads that execute a part
  * of the thread's work inherit it. Returns its number, 0: not possible. To be removed in the same thread, before

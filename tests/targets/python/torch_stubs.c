@@ -108,9 +108,6 @@ struct record {
 	long more[4], sequence;
 	const char *name;
 };
-struct vector {
-	void *items, *end, *capacity;
-};
 struct callback {
 	void *(*begin)(void **ret, const struct record *r);
 	void (*end)(const struct record *r, void *context);
@@ -189,34 +186,6 @@ long _ZN2at15sequence_number4peekEv(void)
 	return next_sequence;
 }
 
-static void fill(struct vector *ret, const void *bytes, size_t size)
-{
-	ret->items = malloc(size);
-	if (!ret->items)
-		abort();
-	memcpy(ret->items, bytes, size);
-	ret->end = ret->capacity = (char *)ret->items + size;
-}
-
-/* [[3]] of aten::neg, [[2, 3], [3]] of all others. */
-void _ZN5torch8profiler4impl10inputSizesERKN2at14RecordFunctionEb(struct vector *ret, const struct record *r, _Bool b);
-void _ZN5torch8profiler4impl10inputSizesERKN2at14RecordFunctionEb(struct vector *ret, const struct record *r, _Bool b)
-{
-	_Bool is_neg = !strcmp(r->name, "aten::neg");
-	struct vector shapes[2];
-
-	fill(&shapes[0], (long[]){is_neg ? 3 : 2, 3}, (is_neg ? 1 : 2) * sizeof(long));
-	if (!is_neg)
-		fill(&shapes[1], (long[]){3}, sizeof(long));
-	fill(ret, shapes, (is_neg ? 1 : 2) * sizeof(*shapes));
-}
-
-void _ZdlPv(void *memory);
-void _ZdlPv(void *memory)
-{
-	free(memory);
-}
-
 static void *emit_begin(void **ret, const struct record *r)
 {
 	*ret = NULL;
@@ -243,24 +212,28 @@ void torch_type(int number)
 	type = number;
 }
 
-static unsigned long set_values(const char *name, struct value *values, struct list *list, const struct tensor *tensor)
+/* [[3]] of aten::neg, [[2, 3], [3]] of operators that are not those of a trial. */
+static unsigned long set_values(const char *name, struct value *values, struct list *list, struct tensor *tensors)
 {
-	struct value of_tensor = {.object = tensor, .tag = TENSOR}, of_list = {.object = list, .tag = LIST};
-	struct value quarter = {.fraction = 0.25, .tag = DOUBLE}, no = {.tag = BOOL};
+	_Bool is_neg = !strcmp(name, "aten::neg"), is_dropout = !strcmp(name, "aten::dropout");
 
 	if (!strcmp(name, "aten::empty")) {
-		values[0] = of_list;
+		values[0] = (struct value){.object = list, .tag = LIST};
 		values[1] = (struct value){{type}, INT};
-		values[4] = no;
+		values[4] = (struct value){.tag = BOOL};
 		return 6;
 	}
-	values[0] = of_tensor;
-	if (!strcmp(name, "aten::neg"))
-		return 1;
-	values[1] = quarter;
-	values[2] = no;
-	values[3] = of_list;
-	return !strcmp(name, "aten::dropout") ? 3 : 5;
+	for (int i = 0; i < 2; i++) {
+		tensors[i] = (struct tensor){.words = {6, 7, 4, 5, [10] = 1, 3}, .type = (unsigned short)type};
+		values[i] = (struct value){.object = &tensors[i], .tag = TENSOR};
+	}
+	if (is_dropout) {
+		values[1] = (struct value){.fraction = 0.25, .tag = DOUBLE};
+		values[2] = (struct value){.tag = BOOL};
+	} else if (!is_neg) {
+		memcpy(&tensors[0].words[10], (long[]){2, 2, 3}, 3 * sizeof(long));
+	}
+	return is_neg ? 1 : is_dropout ? 3 : 2;
 }
 
 /* sequence -1: none; -2: the one of the next node, as of an operator without a node. */
@@ -268,12 +241,12 @@ void torch_run(const char *name, long sequence);
 void torch_run(const char *name, long sequence)
 {
 	struct record r = {.sequence = sequence == -2 ? next_sequence : sequence, .name = name};
-	struct tensor tensor = {.type = (unsigned short)type, .words = {6, 7, 4, 5}};
+	struct tensor tensors[2];
 	struct value values[6] = {0}, three = {{3}, INT};
 	struct list list = {.references = {1, 1}, .items = &three, .end = &three + 1, .capacity = &three + 1};
 	void *context;
 
-	r.count = set_values(name, values, &list, &tensor);
+	r.count = set_values(name, values, &list, tensors);
 	r.values = values;
 
 	if (sequence >= next_sequence)
