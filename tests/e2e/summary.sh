@@ -257,6 +257,14 @@ if command -v python3 >/dev/null; then
 		recorded programs -s none python3 programs.py
 		first_line "(awk computes .* for main: programs\.py:3 count|$starved)" \
 			'a program without lines: the line of its parent that waits for it'
+		cat >driver.py <<-'END'
+			import subprocess
+			subprocess.run(['find', '.', '-maxdepth', '0', '-exec', 'awk', 'BEGIN { while (i < 30000000) i++ }',
+			    ';', '-exec', 'true', ';'], check=True)
+		END
+		recorded driver python3 driver.py
+		like "$(cat summary)" '^main .*waits for [a-z]*awk \(computes [0-9]+ %\) in ' \
+			'a wait for a program that only starts others: what computes'
 		recorded sampled -s cpu python3 job.py
 		like "$(cat summary)" '^main .* CPU job\.py:[34] step' 'Python with samples: the line that computes'
 		mkdir imports

@@ -213,11 +213,14 @@ static bool is_mains(const struct making *k, const struct process *p)
 	return process == k->helpers.root;
 }
 
-/* The role of the program that started the process; 0: none. `programs` has the role + 1 of each main thread. */
+/* The role of the program that started the process, those aside that only wait for a child, as a compiler's driver;
+ * 0: none. `programs` has the role + 1 of each main thread. */
 static size_t starter_of(const struct making *k, const struct process *p, const size_t *programs)
 {
 	size_t process = started_by(k, p);
 
+	while (process != SIZE_MAX && !programs[process])
+		process = started_by(k, &k->context->model->processes[process]);
 	return process != SIZE_MAX ? programs[process] : 0;
 }
 
