@@ -35,13 +35,32 @@ static bool is_of_rust(const char *path)
 	       strstr(path, "/.cargo/git/");
 }
 
+/* Of Go: packages are kept in "pkg/mod"; those of its own are in GOROOT/src, "/usr/lib/go-1.19/src/net/http/server.go",
+ * where a person's, in GOPATH/src, begin with the name of a host: ".../go/src/example.com/job/main.go". */
+static bool is_of_go(const char *path)
+{
+	const char *source = strstr(path, "/src/"), *root = source, *slash;
+
+	if (!text_ends_with(path, ".go") && !text_ends_with(path, ".s"))
+		return false;
+	if (strstr(path, "/pkg/mod/"))
+		return true;
+	while (root && root > path && root[-1] != '/')
+		root--;
+	if (!source || strncmp(root, "go", strlen("go")) != 0)
+		return false;
+	source += strlen("/src/");
+	slash = strchr(source, '/');
+	return slash && !memchr(source, '.', (size_t)(slash - source));
+}
+
 bool attribution_is_library(const char *path)
 {
 	static const char *const marks[] = {"/lib/python", "/lib64/python"};
 
 	if (!strncmp(path, "<frozen", strlen("<frozen")) || !strncmp(path, "node:", strlen("node:")) ||
 	    is_of_generator(path) || strstr(path, "/site-packages/") || strstr(path, "/dist-packages/") ||
-	    strstr(path, "/node_modules/") || is_of_rust(path))
+	    strstr(path, "/node_modules/") || is_of_rust(path) || is_of_go(path))
 		return true;
 	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
 		const char *found = strstr(path, marks[i]);
@@ -414,8 +433,8 @@ size_t attribution_users(struct attribution *c, const struct image *image, uint3
 			 const struct symbol_frame **ret)
 {
 	SCOPED(launch_stub) stub = {0};
-	size_t count, users = 0;
-	bool is_script;
+	size_t count, users = 0, known = 0;
+	bool is_script, is_systems = attribution_is_systems_program(image);
 
 	if (!c->frames)
 		c->frames = mem_alloc(STACK_FRAMES * sizeof(*c->frames));
@@ -424,10 +443,13 @@ size_t attribution_users(struct attribution *c, const struct image *image, uint3
 	array_each(struct symbol_frame, f, c->frames, count) {
 		enum standing standing;
 
-		if (f->is_interpreter || f->place == SYMBOL_NO_PLACE || (is_script && *f->module))
+		if (f->is_interpreter || f->place == SYMBOL_NO_PLACE || (is_script && *f->module) ||
+		    (is_systems && !strcmp(f->module, image->executable)))
 			continue;
 		standing = standing_around(c, image, &stub, f);
-		if (standing == USERS || (standing == PROGRAM && !is_entry(c, f)))
+		if (standing == USERS && !known++)
+			users = 0; /* without lines are then what the language has around them */
+		if (standing == USERS || (standing == PROGRAM && !known && !is_entry(c, f)))
 			c->frames[users++] = *f;
 	}
 	*ret = c->frames;

@@ -39,7 +39,8 @@ void attribution_text(struct attribution *c, const struct image *image, uint32_t
 /* Appends "Net.Linear": the modules of PyTorch whose forward() is in the stack, the outermost first. */
 void attribution_modules(struct attribution *c, const struct image *image, uint32_t stack, struct buffer *ret);
 
-/* All frames of a stack that are user code, the innermost first. Borrowed until the next call. Returns how many. */
+/* All frames of a stack that are user code, the innermost first: those with lines, if there are any; none of a program
+ * of the system, but for what it executes. Borrowed until the next call. Returns how many. */
 size_t attribution_users(struct attribution *c, const struct image *image, uint32_t stack,
 			 const struct symbol_frame **ret);
 

@@ -12,11 +12,15 @@ Test(attribution, libraries_are_known_by_their_paths)
 						"<frozen importlib._bootstrap>",
 						"/tmp/torchinductor_u/li/cli56.py", "<eval_with_key>.4",
 						"/rustc/0a1b/library/std/src/map.rs", "library/core/src/ops.rs",
-						"/home/u/.cargo/registry/src/index-1/serde-1.0/src/de.rs"},
+						"/home/u/.cargo/registry/src/index-1/serde-1.0/src/de.rs",
+						"/usr/lib/go-1.19/src/runtime/asm_amd64.s",
+						"/usr/local/go/src/net/http/server.go",
+						"/home/u/go/pkg/mod/example.com/x@v1.2.0/x.go"},
 				 *const users[] = {
 					 "/home/u/train.py",       "train.py", "<string>", "/home/u/lib/python/x.py",
 					 "/home/site-packages.py", "", "/home/u/job/src/main.rs",
-					 "library/core/src/a.c"};
+					 "library/core/src/a.c", "/home/u/go/src/example.com/u/job/main.go",
+					 "/home/u/job/src/main/main.go"};
 
 	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
 		cr_assert(attribution_is_library(libraries[i]), "%s", libraries[i]);
