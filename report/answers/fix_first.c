@@ -142,6 +142,21 @@ static void call_words(const struct choice *k, const struct role *r, const struc
 	buffer_done(&place);
 }
 
+/* Of calls that a line of a library's code makes for the user's, as all of a server does: the line mostly computes,
+ * which is told by itself, or mostly waits for input. */
+static bool is_aside(const struct choice *k, const struct role *r, const struct role_call *call)
+{
+	if (!call->has_frame)
+		return false;
+	if (costs_line_does(k->costs, role_call_line(k->context, call)) == DOES_COMPUTE)
+		return true;
+	array_each(const struct role_call, other, r->calls, r->call_count)
+		if (other->ns > call->ns && other->has_frame && input_of_wait(k->context, r, other) &&
+		    role_call_line(k->context, other) == role_call_line(k->context, call))
+			return true;
+	return false;
+}
+
 /* Shorter processes that a line starts again and again need rather not be started. */
 enum { STARTED_NS = 250000000 };
 
@@ -168,7 +183,7 @@ static void propose_call(struct choice *k, const struct role *r, const struct ro
 	if (started && !is_again && !is_of_children)
 		return;
 	if (role_wall_ns(r, call->ns) < k->least_ns || is_of_library(call) ||
-	    (!started && waits_for_input(k->context, r, call)) ||
+	    (!started && (input_of_wait(k->context, r, call) || is_aside(k, r, call))) ||
 	    (k->told.count && blocked_waits_for_others(call->kind)))
 		return;
 	if (!is_again && may_be_needed(k, r, call)) {
@@ -188,6 +203,10 @@ static void propose_call(struct choice *k, const struct role *r, const struct ro
 		fix_first_cause_done(&cause);
 		return;
 	}
+	/* nobody knows what ended the waits of the role that waits for this one: these calls may have held it up */
+	if (cause.saves.saved_ns < k->least_ns && !role_call_waits(r, call->kind, call->ns, call->count) &&
+	    fix_first_waiting(k, r))
+		function_interval(cause.whole_ns, &cause.saves);
 	cause.actor = costs_actor(k->costs, cause.line, call->function);
 	call_words(k, r, call, programs, cause.line, &cause.text);
 	find_line(k, r, &cause);

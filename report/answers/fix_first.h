@@ -27,6 +27,7 @@ struct fix_first_cause {
 	size_t frame_count;
 	char *callee;	    /* what the line calls of a library; "", NULL: not known */
 	struct buffer edit; /* as `whatif` takes it, for the saving; empty: none */
+	bool is_program;    /* the first frame is a program, the second one of its functions; the text names both */
 	size_t frames_at;   /* in the text: from here on it names frames, and then has the rest */
 	struct buffer rest;
 	size_t awaited_at;  /* likewise where what is awaited computes; 0: it does not */

@@ -50,16 +50,18 @@ static void sockets_of(const struct model *m, const struct process *p, struct so
 			add_image(ret, &m->images[i]);
 }
 
-bool waits_for_input(const struct report_context *c, const struct role *r, const struct role_call *call)
+enum input input_of_wait(const struct report_context *c, const struct role *r, const struct role_call *call)
 {
 	struct sockets_used sockets;
 
 	if (function_kind_of(call->function, TF_GROUP_OSRT).does & FUNCTION_ACCEPTS)
-		return true;
+		return INPUT_CLIENTS;
 	if (call->end.ns || (call->kind != BLOCKED_PIPE && call->kind != BLOCKED_SOCKET && call->kind != BLOCKED_POLL))
-		return false;
+		return INPUT_NONE;
 	if (call->kind == BLOCKED_PIPE)
-		return true;
+		return INPUT_DATA;
 	sockets_of(c->model, r->process, &sockets);
-	return sockets.listens || (call->kind == BLOCKED_POLL && !sockets.has_peers);
+	if (sockets.listens)
+		return INPUT_CLIENTS;
+	return call->kind == BLOCKED_POLL && !sockets.has_peers ? INPUT_DATA : INPUT_NONE;
 }

@@ -5,6 +5,8 @@
 
 #include "report/answers/roles/role.h"
 
+enum input { INPUT_NONE, INPUT_DATA, INPUT_CLIENTS };
+
 /* Of a call of the role whose end no recorded thread caused. Reads the descriptions of the descriptors of the role's
  * first process. */
-bool waits_for_input(const struct report_context *c, const struct role *r, const struct role_call *call);
+enum input input_of_wait(const struct report_context *c, const struct role *r, const struct role_call *call);

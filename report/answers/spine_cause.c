@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/answers/fix_first_build.h"
+#include "report/answers/input_wait.h"
 #include "report/answers/spine.h"
 #include "report/base/table/name.h"
 #include "report/base/text.h"
@@ -13,8 +14,8 @@ enum { END_PERCENT = 2 };
 
 /* The samples of a role in functions of the program's own. */
 struct role_spines {
-	struct spine_time *times;
-	size_t count;
+	struct spine_time *times, *imports;
+	size_t count, import_count;
 	uint64_t all_ns, model_ns, end_ns; /* without imports. model_ns: in the network, its gradients, its optimizer */
 	struct spine found[SPINES];
 	size_t found_count;
@@ -25,11 +26,16 @@ struct role_spines {
 static void find_spines(struct choice *k, const struct role *r, bool is_foreign, struct role_spines *ret)
 {
 	*ret = (struct role_spines){.times = mem_alloc((r->stack_count + 1) * sizeof(*ret->times)),
+				    .imports = mem_alloc((r->stack_count + 1) * sizeof(*ret->imports)),
 				    .is_foreign = is_foreign};
 	for (size_t i = 0; i < r->stack_count; i++) {
 		uint32_t stack = own_stack_of(&k->own, r->stacks[i].image, r->stacks[i].stack);
 		const struct own_stack *own = &k->own.stacks[stack];
 
+		if (own->is_import) {
+			ret->imports[ret->import_count++] = (struct spine_time){stack, r->stacks[i].ns};
+			continue;
+		}
 		ret->all_ns += r->stacks[i].ns;
 		if (own->is_end)
 			ret->end_ns += r->stacks[i].ns;
@@ -43,6 +49,12 @@ static void find_spines(struct choice *k, const struct role *r, bool is_foreign,
 	else
 		ret->found_count =
 			spines_find(&k->own, ret->times, ret->count, ret->all_ns / 100 * FIX_PERCENT, ret->found);
+}
+
+static void role_spines_done(struct role_spines *s)
+{
+	free(s->times);
+	free(s->imports);
 }
 
 static void add_frame(const struct choice *k, const struct spine_frame *f, uint64_t ns,
@@ -62,8 +74,7 @@ static void add_frame(const struct choice *k, const struct spine_frame *f, uint6
 					.is_recursive = f->is_recursive};
 }
 
-/* The role that waits for this one while it computes; NULL: none is known. */
-static const struct role *waiting_role(const struct choice *k, const struct role *r)
+const struct role *fix_first_waiting(const struct choice *k, const struct role *r)
 {
 	list_each(const struct role, other, k->roles) {
 		for (size_t n = 0; n < other->call_count && other != r; n++) {
@@ -95,7 +106,7 @@ static void frame_words(const struct fix_first_frame *f, const char *callee, str
 /* True: a clause about the role follows, which a comma ends. */
 static bool add_role(const struct choice *k, const struct role *r, struct buffer *ret)
 {
-	const struct role *waiting = r->is_main ? NULL : waiting_role(k, r);
+	const struct role *waiting = r->is_main ? NULL : fix_first_waiting(k, r);
 
 	if (r->is_main)
 		return false;
@@ -127,9 +138,9 @@ static void spine_words(const struct choice *k, const struct role *r, const stru
 	const struct fix_first_frame *outer = &cause->frames[0];
 	uint64_t cpu_ns = s->all_ns + r->import_ns;
 	bool is_unknown = !strcmp(outer->function, CODE_LINE_UNKNOWN), has_clause;
-	/* of whose functions nothing is known */
-	bool is_program =
-		!is_unknown && s->is_foreign && cause->frame_count == 1 && !*outer->line && !*cause->callee;
+	/* of which others have written the functions; of one frame, nothing is known of them */
+	bool is_program = !is_unknown && s->is_foreign && !*outer->line &&
+			  (cause->frame_count > 1 || !*cause->callee);
 	bool is_told = is_program && !r->is_main && strstr(r->label, outer->function);
 
 	rule_time(&cause->text, outer->ns);
@@ -144,9 +155,16 @@ static void spine_words(const struct choice *k, const struct role *r, const stru
 		buffer_print(&cause->text, " in %s", outer->function);
 	else if (!is_program)
 		frames_words(cause);
-	if (is_program)
+	if (is_program && cause->frame_count > 1) {
+		buffer_text(&cause->text, ", ");
+		rule_time(&cause->text, cause->frames[1].ns);
+		buffer_text(&cause->text, " of it in ");
+		frame_words(&cause->frames[1], cause->callee, &cause->text);
+	} else if (is_program) {
 		buffer_print(&cause->rest, "; %s has no names of functions without its debug information",
 			     outer->function);
+	}
+	cause->is_program = is_program;
 	if (s->model_ns * 100 >= cpu_ns)
 		buffer_print(&cause->rest, "; the model itself takes %.0f %% of the CPU time",
 			     100 * (double)s->model_ns / (double)cpu_ns);
@@ -185,6 +203,44 @@ static uint64_t worth_of(const struct role *r, const struct saving *saves)
 	return ns < saves->saved_ns ? (saves->saved_ns - ns) / 2 : 0;
 }
 
+/* Time in which a role waits for its input or its clients. */
+static uint64_t input_ns(const struct choice *k, const struct role *r)
+{
+	uint64_t ns = 0;
+
+	array_each(const struct role_call, call, r->calls, r->call_count)
+		ns += input_of_wait(k->context, r, call) ? call->ns : 0;
+	return ns;
+}
+
+/* What waits for input stays as it is, whatever waits. */
+static void limit_to_work(const struct choice *k, const struct role *r, struct fix_first_cause *cause)
+{
+	uint64_t ns = input_ns(k, r), most = r->lifetime_ns > ns ? r->lifetime_ns - ns : 0;
+
+	if (!ns)
+		return;
+	if (cause->saves.high_ns > most)
+		function_interval(most, &cause->saves);
+	for (size_t i = 0; i < cause->frame_count; i++)
+		if (cause->frames[i].ns > most)
+			cause->frames[i].ns = most;
+}
+
+/* Of the main thread, and of what another role waits for, the CPU time has a price in any case, though the path leads
+ * through waits of which nobody knows the end. */
+static void price_by_cpu(const struct choice *k, const struct role *r, const struct spine *spine,
+			 struct fix_first_cause *cause)
+{
+	uint64_t ns = role_wall_ns(r, spine->frames[0].ns);
+
+	if (cause->saves.saved_ns >= k->least_ns || ns < k->least_ns || (!r->is_main && !fix_first_waiting(k, r)))
+		return;
+	function_interval(ns, &cause->saves);
+	for (size_t i = 0; i < spine->count; i++)
+		cause->frames[i].ns = role_wall_ns(r, spine->frames[i].ns);
+}
+
 /* `worth_ns`: of the spine before, behind which this one is; UINT64_MAX: none. What computes may save a part, so what
  * can simply be removed comes before it if that saves half as much. */
 static void propose_spine(struct choice *k, const struct role *r, const struct role_spines *s,
@@ -206,6 +262,8 @@ static void propose_spine(struct choice *k, const struct role *r, const struct r
 		else if (cause.frames[i].ns > cause.frames[0].ns)
 			cause.frames[i].ns = cause.frames[0].ns;
 	}
+	price_by_cpu(k, r, spine, &cause);
+	limit_to_work(k, r, &cause);
 	cause.callee = mem_copy_text(cause.callee, strlen(cause.callee));
 	/* of threads and processes of one program without lines, one stays */
 	cause.line = place_line(k, &spine->frames[s->is_foreign ? 0 : spine->count - 1]);
@@ -218,6 +276,38 @@ static void propose_spine(struct choice *k, const struct role *r, const struct r
 		buffer_text(&cause.called_from, cause.frames[cause.frame_count - 2].line);
 	cause.actor = costs_actor(k->costs, cause.line, "");
 	spine_words(k, r, s, &cause);
+	fix_first_propose(k, &cause);
+}
+
+/* The import statement that takes most. It is rather needed than what computes. */
+static void propose_import(struct choice *k, const struct role *r, const struct role_spines *s)
+{
+	struct fix_first_cause cause = {.rule = "bound_by", .is_bound = true};
+	struct saving all;
+	struct spine spine;
+	const char *callee;
+
+	if (!spine_of_calls(&k->own, s->imports, s->import_count, &spine) || spine.frames[spine.count - 1].ns < FIX_NS)
+		return;
+	cause.line = place_line(k, &spine.frames[spine.count - 1]);
+	price_add_line("line", cause.line, "=0", &cause.edit);
+	if (!costs_of_edit(k->costs, buffer_string(&cause.edit), &all)) {
+		buffer_done(&cause.edit);
+		return;
+	}
+	function_interval(all.saved_ns, &cause.saves);
+	cause.worth_ns = cause.saves.low_ns / 2;
+	cause.actor = costs_actor(k->costs, cause.line, "");
+	callee = spine.callee ? k->own.texts.items[spine.callee] : "imports";
+	cause.callee = mem_copy_text(callee, strlen(callee));
+	add_frame(k, &spine.frames[spine.count - 1], all.saved_ns, &cause);
+	rule_time(&cause.text, all.saved_ns);
+	buffer_text(&cause.text, " of ");
+	rule_time(&cause.text, k->roles->wall_ns);
+	if (add_role(k, r, &cause.text))
+		buffer_text(&cause.text, ",");
+	cause.frames_at = cause.text.size;
+	frames_words(&cause);
 	fix_first_propose(k, &cause);
 }
 
@@ -285,7 +375,7 @@ static bool add_awaited(struct choice *k, struct fix_first_cause *cause)
 	if (s.found_count)
 		cause->callee = mem_copy_text(k->own.texts.items[s.found->callee],
 					      strlen(k->own.texts.items[s.found->callee]));
-	free(s.times);
+	role_spines_done(&s);
 	return s.found_count > 0;
 }
 
@@ -334,11 +424,12 @@ bool fix_first_spines(struct choice *k, const struct role *r)
 
 	find_spines(k, r, false, &s);
 	if (!s.count) {
-		free(s.times);
+		role_spines_done(&s);
 		find_spines(k, r, true, &s);
 	}
 	for (size_t i = 0; i < s.found_count; i++)
 		propose_spine(k, r, &s, &s.found[i], &worth_ns);
-	free(s.times);
+	propose_import(k, r, &s);
+	role_spines_done(&s);
 	return s.found_count > 0;
 }

@@ -435,7 +435,7 @@ struct causality *causes_find(const struct report_context *c)
 	uint32_t last;
 
 	s->context = c;
-	s->delay_ns = -1;
+	s->delay_ns = s->unseen_ns = -1;
 	editables_init(&s->editables, c->symbols);
 	actors_find(s);
 	moments_read(&l);

@@ -28,6 +28,7 @@ struct causality {
 	uint32_t *awaited_by;
 	uint64_t run_ns;	  /* the end of the run, since the start of the capture */
 	double delay_ns; /* how long threads waited for a CPU on the critical path; below 0: not asked for yet */
+	double unseen_ns; /* what the run without waits without a source is shorter by; below 0: not asked for yet */
 	struct map priced; /* by the hash of an edit's text: its place in savings. By price_find() */
 	struct saving *savings;
 	size_t saving_count, saving_capacity;

@@ -252,23 +252,58 @@ void function_interval(uint64_t ns, struct saving *ret)
 	ret->low_ns = (uint64_t)(FUNCTION_LEAST * (double)ns);
 }
 
+/* Waits of which nobody knows what ended them take no time. False: there are none. */
+static bool drop_unseen(const struct causality *s, struct edit *edit)
+{
+	bool is_any = false;
+
+	for (uint32_t i = 0; i < s->graph.node_count; i++) {
+		if (s->graph.nodes[i].kind != NODE_UNSEEN)
+			continue;
+		edit_scale(edit, s->graph.nodes[i].what, 0);
+		is_any = true;
+	}
+	return is_any;
+}
+
+/* What the run without what is below the function saves: such waits may have been for it, so that they end earlier by
+ * as much as anything did, or as early as they can. */
+static double saved_without(struct causality *s, const float *shares)
+{
+	SCOPED(edit) edit = {0}, without = {0};
+	double saved, more;
+
+	edit_init(&edit, s);
+	edit.unseen = UNSEEN_SHRINK;
+	function_edit(s, shares, 0, &edit);
+	saved = saving_only(s, &edit);
+	if (!drop_unseen(s, &edit))
+		return saved;
+	if (s->unseen_ns < 0) {
+		edit_init(&without, s);
+		drop_unseen(s, &without);
+		s->unseen_ns = saving_only(s, &without);
+	}
+	more = saving_only(s, &edit) - s->unseen_ns;
+	return more > saved ? more : saved;
+}
+
 uint64_t function_saving(struct causality *s, const float *shares, double end, const double *by_what,
 			 const double *totals, struct saving *ret)
 {
 	double path_ns = 0, total_ns = 0, cpu_ns = sampled_below(s, shares) * slowness(s), run_ns = (double)s->run_ns,
 	       factor, saved;
-	SCOPED(edit) edit = {0};
 
 	for (size_t i = 0; i < s->editables.count; i++) {
 		path_ns += by_what[i] * (double)shares[i];
 		total_ns += totals[i] * (double)shares[i];
 	}
 	factor = total_ns > 0 && cpu_ns > total_ns ? cpu_ns / total_ns : 1;
-	edit_init(&edit, s);
-	function_edit(s, shares, 0, &edit);
-	saved = saving_only(s, &edit) * factor;
+	saved = saved_without(s, shares) * factor;
 	path_ns = path_ns * factor < run_ns ? path_ns * factor : run_ns;
-	saved = saved > 0 ? saved < path_ns ? saved : path_ns : 0;
+	saved = saved > 0 ? saved < run_ns ? saved : run_ns : 0;
+	if (saved > path_ns) /* the path goes through such waits */
+		path_ns = saved;
 	*ret = (struct saving){.before_ns = s->run_ns, .after_ns = s->run_ns - (uint64_t)saved};
 	function_interval((uint64_t)saved, ret);
 	ret->low_ns = (uint64_t)((double)ret->low_ns * (1 - end));

@@ -103,6 +103,26 @@ static bool is_model(const char *file)
 	return is_such;
 }
 
+/* "torch.optim" for .../site-packages/torch/optim/__init__.py. */
+static void module_words(const char *file, struct buffer *ret)
+{
+	static const char *const marks[] = {"/site-packages/", "/dist-packages/", "/lib-dynload/"};
+	const char *name = strrchr(file, '/'), *end;
+
+	name = name ? name + 1 : file;
+	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
+		if (strstr(file, marks[i]))
+			name = strstr(file, marks[i]) + strlen(marks[i]);
+	end = name + strlen(name);
+	if (text_ends_with(name, "/__init__.py"))
+		end -= strlen("/__init__.py");
+	else if (text_ends_with(name, ".py"))
+		end -= strlen(".py");
+	buffer_text(ret, "imports ");
+	for (; name < end; name++)
+		buffer_print(ret, "%c", *name == '/' ? '.' : *name);
+}
+
 /* "copy.deepcopy" for deepcopy (/usr/lib/python3.11/copy.py:12), "PIL.load" for that of PIL/__init__.py. */
 static void callee_words(const struct code_line *f, struct buffer *ret)
 {
@@ -115,7 +135,9 @@ static void callee_words(const struct code_line *f, struct buffer *ret)
 		end -= strlen(".py");
 	for (base = end; base > f->file && base[-1] != '/'; base--)
 		;
-	if (*f->file == '<') /* a frozen module: "<frozen os>" */
+	if (!strcmp(f->function, "<module>"))
+		module_words(f->file, ret);
+	else if (*f->file == '<') /* a frozen module: "<frozen os>" */
 		buffer_text(ret, f->function);
 	else
 		buffer_print(ret, "%.*s.%s", (int)(end - base), base, f->function);
@@ -155,7 +177,9 @@ static uint32_t add_pythons(struct own_stacks *o, size_t count, struct own_stack
 			ret->count++;
 		} else if (!ret->count && file) {
 			ret->is_model |= is_model(file);
-			callee = o->read[i].line;
+			/* an import: the outermost module, not how it is found and what has asked for it */
+			if (!ret->is_import || !strcmp(o->read[i].line->function, "<module>"))
+				callee = o->read[i].line;
 		}
 	}
 	return ret->count;
@@ -237,6 +261,7 @@ static void add_foreign(struct own_stacks *o, const struct image *image, uint32_
 			struct own_stack *ret)
 {
 	struct symbol_frame one;
+	char program[64];
 	bool is_users;
 
 	ret->is_foreign = attribution_stack(&o->attribution, image, stack, &one, &is_users);
@@ -249,7 +274,8 @@ static void add_foreign(struct own_stacks *o, const struct image *image, uint32_
 	}
 	if (find_named(o, image, stack, &one))
 		add_foreign_frame(o, image, &one, false, ret);
-	push_frame(o, function_of(o, base_of(image->executable), ""), 0);
+	image_program(image, program, sizeof(program));
+	push_frame(o, function_of(o, program, ""), 0);
 	ret->count++;
 }
 

@@ -19,7 +19,7 @@ struct gathering {
 	struct blocked *blocked; /* totals in ticks */
 	const struct image *image;
 	const struct trace *trace;
-	struct map places; /* (function and whether it is of a pipe, stack) -> place + 1 */
+	struct map places; /* (function and kind, stack) -> place + 1 */
 	struct open_call *open; /* OPEN_CALLS */
 	size_t open_count;
 };
@@ -33,28 +33,31 @@ static bool is_of_others(const struct descriptor *d, const char *text)
 	       (!strncmp(text, "/dev/pts/", strlen("/dev/pts/")) || !strncmp(text, "/dev/tty", strlen("/dev/tty")));
 }
 
-bool blocked_is_of_pipe(const struct descriptors *descriptors, const struct event *e)
+enum blocked_kind blocked_kind_of(const struct descriptors *descriptors, const struct event *e,
+				  enum blocked_kind kind)
 {
 	uint64_t arg = e->args_count ? event_arg(e, TF_ARG_FD) : 0, fd = tf_arg_value(arg) & 0xffff;
 	const struct descriptor *d = arg && fd != 0xffff ? descriptors_find(descriptors, fd, e->ticks) : NULL;
 	SCOPED(buffer) text = {0};
 
 	if (!d)
-		return false;
+		return kind;
+	if (d->kind == TF_DESCRIPTOR_SOCKET)
+		return kind == BLOCKED_READ || kind == BLOCKED_WRITE ? BLOCKED_SOCKET : kind;
 	descriptors_text(descriptors, d, &text);
-	return is_of_others(d, buffer_string(&text));
+	return is_of_others(d, buffer_string(&text)) ? BLOCKED_PIPE : kind;
 }
 
-static size_t gather_place(struct gathering *g, uint32_t function, uint32_t stack, bool is_pipe)
+static size_t gather_place(struct gathering *g, const struct function *f, uint32_t function, uint32_t stack,
+			   enum blocked_kind kind)
 {
-	uint64_t *place = map_put(&g->places, (uint64_t)is_pipe << 32 | function, stack, NULL);
-	const struct function *f = trace_function(g->trace, function);
+	uint64_t *place = map_put(&g->places, (uint64_t)kind << 32 | function, stack, NULL);
 	struct blocked *b = g->blocked;
 
-	if (*place || !f)
+	if (*place)
 		return *place - 1;
-	mem_append(b->calls, b->count, b->capacity, (struct blocked_call){
-				       .function = f, .kind = is_pipe ? BLOCKED_PIPE : f->kind.waits, .stack = stack});
+	mem_append(b->calls, b->count, b->capacity,
+		   (struct blocked_call){.function = f, .kind = kind, .stack = stack});
 	*place = b->count;
 	return b->count - 1;
 }
@@ -73,8 +76,6 @@ static void longest_add(struct blocked_span *longest, uint64_t start, uint64_t e
 
 static void gather_call(struct gathering *g, size_t place, uint64_t start, uint64_t end)
 {
-	if (place == SIZE_MAX)
-		return;
 	end = start + image_range_part(g->image, start, end);
 	while (g->open_count && g->open[g->open_count - 1].start >= start) {
 		const struct open_call *inner = &g->open[--g->open_count];
@@ -97,6 +98,7 @@ void blocked_gather(const struct report_context *c, const struct image *image, c
 {
 	struct gathering *g = &(struct gathering){.blocked = ret, .image = image, .trace = image->trace};
 	const struct clock_map *clock = &c->model->machines[image->machine].clock;
+	const struct function *f;
 	struct cursor cursor;
 	struct event e;
 	uint32_t function;
@@ -107,11 +109,12 @@ void blocked_gather(const struct report_context *c, const struct image *image, c
 	g->open = mem_resize(NULL, OPEN_CALLS * sizeof(*g->open));
 	cursor_init(&cursor, image->trace, thread);
 	while (thread->kinds & 1u << TF_CALL && cursor_next(&cursor, &e))
-		if (e.kind == TF_CALL)
-			gather_call(g, gather_place(g, e.id, event_stack(&e), blocked_is_of_pipe(descriptors, &e)),
+		if (e.kind == TF_CALL && (f = trace_function(g->trace, e.id)))
+			gather_call(g, gather_place(g, f, e.id, event_stack(&e),
+						    blocked_kind_of(descriptors, &e, f->kind.waits)),
 				    event_start(&e), e.ticks);
-	if (thread_current(thread, &function, &start) && start < end)
-		gather_call(g, gather_place(g, function, 0, false), start, end);
+	if (thread_current(thread, &function, &start) && start < end && (f = trace_function(g->trace, function)))
+		gather_call(g, gather_place(g, f, function, 0, f->kind.waits), start, end);
 	for (size_t i = 0; i < ret->count; i++) {
 		ret->calls[i].total_ns = clock_map_duration(clock, ret->calls[i].total_ns);
 		if (ret->calls[i].count)

@@ -27,8 +27,10 @@ struct blocked {
 	size_t count, capacity;
 };
 
-/* Whether the call reads or writes a pipe or a terminal, and so waits for the other end of it: BLOCKED_PIPE. */
-bool blocked_is_of_pipe(const struct descriptors *descriptors, const struct event *e);
+/* What the call waits for, where its function waits for `kind`: what reads or writes a pipe or a terminal waits for the
+ * other end of it, and so does what reads or writes a socket. */
+enum blocked_kind blocked_kind_of(const struct descriptors *descriptors, const struct event *e,
+				  enum blocked_kind kind);
 
 /* Whether what blocks is another thread or process, which has its own partition. */
 static inline bool blocked_waits_for_others(enum blocked_kind kind)

@@ -47,7 +47,7 @@ async def tasks():
 plain() if sys.argv[1] == "plain" else asyncio.run(tasks())
 END_OF_ASKS
 cat >serves.py <<'END_OF_SERVES'
-import asyncio, socket, sys
+import asyncio, os, socket, sys
 def announce(s):
     open("port", "w").write(str(s.getsockname()[1]))
 def plain():
@@ -66,7 +66,16 @@ async def tasks():
     server = await asyncio.start_server(handle, "127.0.0.1", 0)
     announce(server.sockets[0])
     await done.wait()
-plain() if sys.argv[1] == "plain" else asyncio.run(tasks())
+def reads():
+    listening = socket.create_server(("127.0.0.1", 0))
+    announce(listening)
+    s, _ = listening.accept()
+    while os.read(s.fileno(), 100):
+        os.write(s.fileno(), b"ok")
+if sys.argv[1] == "tasks":
+    asyncio.run(tasks())
+else:
+    globals()[sys.argv[1]]()
 END_OF_SERVES
 
 first() { # NAME: what FIX FIRST of NAME.pillion says
@@ -89,6 +98,14 @@ for how in plain tasks; do
 	wait
 	is "$(first "serves_$how")" '' "a server, $how: that it waits for its client is no finding"
 done
+rm -f port
+"$python" peer.py client 8 &
+pillion -o serves_reads --stats=false "$python" serves.py reads >out 2>err
+is $? 0 'a server that reads'
+wait
+is "$(first serves_reads)" '' 'a server that reads what it has accepted: no finding'
+like "$(report stats --summary serves_reads.pillion)" '% waits for its clients in read ' \
+	'a server that reads: the words'
 ! has_unwinder || like "$(first asks_plain)" "asks\.py:$(sed -n '/# answer/=' asks.py) plain" 'with its line'
 
 words() {

@@ -88,6 +88,84 @@ if gzip=$(command -v gzip); then
 	done
 fi
 
+# A line that mostly computes is told as that, and not by the little that it waits; imports have their modules' names.
+mkdir -p lib/site-packages/slowly
+cat >lib/site-packages/slowly/__init__.py <<'END_OF_MODULE'
+import time
+def compute(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        sum(range(1000))
+def use(seconds):
+    compute(seconds)
+    time.sleep(seconds / 4)
+compute(0.5)
+END_OF_MODULE
+cat >imports.py <<'END_OF_PROGRAM'
+import sys
+sys.path.insert(0, "lib/site-packages")
+import slowly
+def job():
+    slowly.use(0.8)
+job()
+END_OF_PROGRAM
+pillion -s cpu -o imports "$python" imports.py >out 2>err
+report stats --summary imports.pillion | tr '\n' ' ' | sed 's/  */ /g' >summary
+part='[0-9.]+ m?s of [0-9.]+ m?s'
+like "$(cat summary)" "FIX FIRST $part at imports\.py:5 job \(slowly\.use\); a change there saves" \
+	'a line that mostly computes is a place'
+like "$(cat summary)" "then $part at imports\.py:3 <module> \(imports slowly\); a change there saves" \
+	'an import has the name of its module'
+
+# What computes is told also if the run ends with a thread of which nobody knows what it waited for; functions without
+# lines around those that have them are none of the program's own.
+if cc=$(command -v cc); then
+	cat >main.c <<-'END_OF_PROGRAM'
+		#include <pthread.h>
+		#include <sys/epoll.h>
+		#include <sys/eventfd.h>
+		int work(void);
+		static int event;
+		static void *waits(void *p)
+		{
+			struct epoll_event e = {.events = EPOLLIN};
+			int poll = epoll_create1(0);
+			epoll_ctl(poll, EPOLL_CTL_ADD, event, &e);
+			epoll_wait(poll, &e, 1, -1);
+			return p;
+		}
+		int main(void)
+		{
+			pthread_t thread;
+			int n;
+			event = eventfd(0, 0);
+			pthread_create(&thread, NULL, waits, NULL);
+			n = work();
+			eventfd_write(event, 1);
+			pthread_join(thread, NULL);
+			return n == 1;
+		}
+	END_OF_PROGRAM
+	cat >work.c <<-'END_OF_PROGRAM'
+		#include <time.h>
+		int work(void)
+		{
+			volatile int n = 1;
+			while (clock() < CLOCKS_PER_SEC)
+				for (int i = 0; i < 100000; i++)
+					n++;
+			return n;
+		}
+	END_OF_PROGRAM
+	"$cc" -O1 -fno-omit-frame-pointer -c main.c && "$cc" -g -O1 -fno-omit-frame-pointer -c work.c &&
+		"$cc" -pthread -o wakes main.o work.o
+	pillion -s cpu -o wakes ./wakes >out 2>err
+	report analyze --json wakes.pillion >found.json 2>err
+	is "$(first "' '.join(names)")" work 'what computes beside a thread that waits: its function only'
+else
+	skip 'what computes beside a thread that waits' 'no cc'
+fi
+
 report whatif -f csv copies.pillion 'function~deepcopy=0' 'function~nothing=0' >edit.csv 2>err
 is "$? $(tail -n +2 edit.csv | wc -l)" '1 1' 'whatif: a library has a price, what is not there has none'
 like "$(cat err)" 'cannot tell: function~nothing: no recorded stack has that function' 'whatif: why'

@@ -259,8 +259,8 @@ if command -v python3 >/dev/null; then
 			'a program without lines: the line of its parent that waits for it'
 		cat >driver.py <<-'END'
 			import subprocess
-			subprocess.run(['find', '.', '-maxdepth', '0', '-exec', 'awk', 'BEGIN { while (i < 30000000) i++ }',
-			    ';', '-exec', 'true', ';'], check=True)
+			awk = ['awk', 'BEGIN { while (i < 30000000) i++ }', ';']
+			subprocess.run(['find', '.', '-maxdepth', '0', '-exec', *awk, '-exec', 'true', ';'], check=True)
 		END
 		recorded driver python3 driver.py
 		like "$(cat summary)" '^main .*waits for [a-z]*awk \(computes [0-9]+ %\) in ' \

@@ -142,6 +142,49 @@ Test(fix_first, files_of_an_import_are_a_part_of_it)
 	cr_expect(!strstr(summary, "in open64 ("), "%s", summary);
 }
 
+/* What is imported is used: that it could be avoided is not said. */
+Test(fix_first, an_import_has_the_name_of_what_it_imports)
+{
+	const char *package = "/v/lib/python3.11/site-packages/net/optim/__init__.py", *summary;
+
+	write_stacks();
+	writer_python_code(&host, 4, 1176, "<frozen importlib._bootstrap>", "_find_and_load");
+	writer_python_code(&host, 5, 2, "/home/u/dir/train.py", "<module>");
+	writer_python_code(&host, 6, 7, package, "<module>");
+	writer_python_code(&host, 7, 70, package, "step");
+	writer_python_stack(&host, 4, (uint32_t[]){4, 6, 4, 5}, 4);
+	writer_python_stack(&host, 5, (uint32_t[]){7, 3}, 2);
+	for (uint64_t i = 1; i <= 100; i++)
+		writer_sample(&host, BEGIN + i * 10 * MS, 10000, i <= 60 ? 4 : 5);
+	summary = summary_after(1000, 1000);
+	cr_expect(strstr(summary, "FIX FIRST  400 ms of 1.00 s at train.py:40 train (__init__.step)") ||
+			  strstr(summary, "FIX FIRST  400 ms of 1.00 s at train.py:40 train (optim.step)"), "%s",
+		  summary);
+	cr_expect(strstr(summary, "600 ms of 1.00 s at train.py:2 <module> (imports net.optim); a change there saves "
+				  "180 to 600 ms\n"), "%s", summary);
+}
+
+/* It ends when the other thread wakes it up, and the run ends with it: nobody knows of that. */
+Test(fix_first, a_wait_without_a_known_end_hides_nothing)
+{
+	uint16_t f_wait = writer_function(&w, TF_GROUP_OSRT, "epoll_wait"),
+		 f_join = writer_function(&w, TF_GROUP_OSRT, "sem_wait");
+	struct writer_thread waits;
+	const char *summary;
+
+	write_stacks();
+	writer_thread(&w, &waits, 11, "waits", 4 * TF_PAGE);
+	writer_call(&waits, f_wait, BEGIN + 995 * MS, 990 * MS, NULL, 0);
+	writer_page(&waits)->start_ticks = BEGIN + 5 * MS;
+	writer_page(&waits)->end_ticks = BEGIN + 996 * MS;
+	for (uint64_t i = 1; i <= 99; i++)
+		writer_sample(&host, BEGIN + i * 10 * MS, 10000, 3);
+	writer_call(&host, f_join, BEGIN + 996 * MS, 5 * MS, NULL, 0);
+	summary = summary_after(1000, 990);
+	cr_expect(strstr(summary, "FIX FIRST  9"), "%s", summary);
+	cr_expect(strstr(summary, " ms of 1.00 s at train.py:40 train; a change there saves 2"), "%s", summary);
+}
+
 /* 900 ms in a model, of 20 s, for 19 s of which other programs held the CPUs: in the next run they may not. */
 Test(fix_first, a_part_is_no_larger_than_its_whole)
 {
@@ -155,4 +198,22 @@ Test(fix_first, a_part_is_no_larger_than_its_whole)
 	summary = summary_with_delay(20000, 900, 19000);
 	cr_expect(strstr(summary, "FIX FIRST  train.py computes 4 % of the time, 900 ms"), "%s", summary);
 	cr_expect(strstr(summary, "; a change there saves at most 900 ms\n"), "%s", summary);
+}
+
+Test(fix_first, where_the_user_computes_is_shown_however_little)
+{
+	const uint64_t flushes = tf_arg(TF_ARG_STACK, 0, 1), saves = tf_arg(TF_ARG_STACK, 0, 2);
+	uint16_t f_sleep = writer_function(&w, TF_GROUP_OSRT, "usleep"),
+		 f_flush = writer_function(&w, TF_GROUP_OSRT, "fsync"),
+		 f_open = writer_function(&w, TF_GROUP_OSRT, "open64");
+	const char *summary;
+
+	write_stacks();
+	for (uint64_t i = 1; i <= 3; i++)
+		writer_sample(&host, BEGIN + i * 10 * MS, 10000, 3);
+	writer_call(&host, f_sleep, BEGIN + 540 * MS, 500 * MS, &flushes, 1);
+	writer_call(&host, f_flush, BEGIN + 850 * MS, 300 * MS, &saves, 1);
+	writer_call(&host, f_open, BEGIN + 990 * MS, 130 * MS, &saves, 1);
+	summary = summary_after(1000, 30);
+	cr_expect(strstr(summary, " · 3 % CPU train.py:40 train · "), "%s", summary);
 }

@@ -222,7 +222,7 @@ static bool waits_for_others(struct line_rows *l, const struct scan *s, const st
 		descriptors_init(&l->descriptors, s->image->trace);
 		l->described = s->image;
 	}
-	return blocked_waits_for_others(f->kind.waits) || blocked_is_of_pipe(&l->descriptors, e);
+	return blocked_waits_for_others(blocked_kind_of(&l->descriptors, e, f->kind.waits));
 }
 
 static void visit_line(void *more, uint32_t row, const struct scan *s, const struct event *e, uint64_t ns)

@@ -67,7 +67,7 @@ struct role {
 	struct map known_calls;
 	/* CPU samples, without those in import statements; polls: of threads that only poll */
 	struct role_lines lines, polls;
-	struct role_stack *stacks; /* of lines */
+	struct role_stack *stacks; /* of lines, and of imports */
 	size_t stack_count, stack_capacity;
 	uint64_t import_ns;  /* of the samples: in import statements */
 	uint64_t polling_ns; /* CPU time that polls for others: see role_polls, and of the samples attribution_polls */

@@ -85,7 +85,7 @@ static void line_visit(struct scan *s, const struct event *e)
 		role->polling_ns += samples_ns(e);
 	else if (p->has_frame)
 		line_add(*of & 1 ? &role->polls : &role->lines, p, samples_ns(e));
-	if (p->has_frame && !p->is_import && !p->polls && !(*of & 1))
+	if (p->has_frame && !p->polls && !(*of & 1))
 		stack_add(f, s, role, stack, samples_ns(e));
 }
 

@@ -126,7 +126,7 @@ static void summary_frames(const struct fix_first_cause *cause, struct buffer *o
 /* A finding with its functions; with one of them, or as a further finding, in one line. */
 static void summary_spine(const char *title, const struct fix_first_cause *cause, bool is_first, struct buffer *out)
 {
-	bool is_block = is_first && cause->frame_count > 1;
+	bool is_block = is_first && cause->frame_count > 1 && !cause->is_program;
 
 	buffer_print(out, "%-*s ", SUMMARY_LABEL, title);
 	if (is_block)

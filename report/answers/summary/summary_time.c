@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/answers/input_wait.h"
 #include "report/answers/rule.h"
 #include "report/base/text.h"
 #include "report/events/cuda/untimed.h"
@@ -73,8 +74,8 @@ static void round_percent(const struct time_part *parts, size_t count, uint64_t 
 	}
 }
 
-/* Appends the parts in descending order with whole percentages that add up to 100: SUMMARY_PARTS at most, of which the
- * last one is what the others have together; those of 0 % are omitted. Frees their words. */
+/* Appends the parts in descending order with whole percentages that add up to 100: SUMMARY_PARTS at most, and
+ * those that are kept; the last one is what the others have together. Those of 0 % are omitted. Frees their words. */
 static void add_parts(struct time_part *parts, size_t count, struct buffer *ret)
 {
 	unsigned percent[32] = {0}, shown = 0, left = 100;
@@ -90,14 +91,15 @@ static void add_parts(struct time_part *parts, size_t count, struct buffer *ret)
 	for (size_t i = 0; i < count; i++)
 		others += percent[i] != 0;
 	for (size_t i = 0; i < count; i++) {
-		if (percent[i] && (++shown < SUMMARY_PARTS || others <= SUMMARY_PARTS)) {
-			buffer_print(ret, "%s%u %% %s", shown > 1 ? " · " : "", percent[i],
+		shown += percent[i] != 0;
+		if (percent[i] && (shown < SUMMARY_PARTS || others <= SUMMARY_PARTS || parts[i].is_kept)) {
+			buffer_print(ret, "%s%u %% %s", left < 100 ? " · " : "", percent[i],
 				     buffer_string(&parts[i].words));
 			left -= percent[i];
 		}
 		buffer_done(&parts[i].words);
 	}
-	if (others > SUMMARY_PARTS)
+	if (left && others)
 		buffer_print(ret, " · %u %% other", left);
 }
 
@@ -126,7 +128,9 @@ static void add_wait(const struct report_context *c, const struct roles *roles, 
 		     const struct role_call *call, struct buffer *ret)
 {
 	bool is_for_others = roles->count > 1 && r->is_main && call->kind != BLOCKED_SLEEP;
+	static const char *const inputs[] = {"", "waits for its input in ", "waits for its clients in "};
 	const struct role *awaited = role_waited_for(roles, r, call);
+	enum input input = awaited ? INPUT_NONE : input_of_wait(c, r, call);
 	SCOPED(buffer) end = {0};
 
 	role_end_words(c, roles, r, call, &end);
@@ -137,6 +141,8 @@ static void add_wait(const struct report_context *c, const struct roles *roles, 
 	}
 	if (end.size)
 		buffer_print(ret, "waits for %s in ", end.data);
+	else if (input == INPUT_CLIENTS || (input && r->is_main))
+		buffer_text(ret, inputs[input]);
 	else
 		buffer_text(ret, is_for_others ? "waits for others in " : "waits in ");
 }
@@ -159,6 +165,7 @@ static size_t role_parts(const struct report_context *c, const struct roles *rol
 	if (line.size) {
 		buffer_text(&parts[1].words, " ");
 		text_fit_sentence(&parts[1].words, line.data, WORD_WIDTH, PLACE_WIDTH);
+		parts[1].is_kept = true;
 	}
 	part_add(parts, &count, cpu.import_ns, "CPU in imports");
 	part_add(parts, &count, cpu.polling_ns, "polling for others");
@@ -177,7 +184,7 @@ static size_t role_parts(const struct report_context *c, const struct roles *rol
 		}
 		details++;
 		part_add(parts, &count, call->ns, "");
-		if (waits || call->end.ns)
+		if (waits || call->end.ns || input_of_wait(c, r, call))
 			add_wait(c, roles, r, call, &parts[count - 1].words);
 		buffer_text(&parts[count - 1].words, call->function);
 		add_place(c, call, &parts[count - 1].words);

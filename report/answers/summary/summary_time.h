@@ -13,6 +13,7 @@ enum { SUMMARY_LABEL = 10, SUMMARY_PARTS = 3 };
 struct time_part {
 	uint64_t ns;
 	struct buffer words;
+	bool is_kept; /* it is shown, however small: where the user's own code computes */
 };
 
 /* Appends "rank 3", or "job.py (12345)" with its PID. */
