@@ -291,13 +291,13 @@ int verdict_tick(struct run *run)
 		return -1;
 	if (!report_collect(run))
 		return 1000; /* SIGCHLD comes before */
-	if (verdict.is_again) {
+	if (verdict.is_due) /* what a newer one would find may have gone since */
+		verdict.is_due = !end_say(run);
+	if (verdict.is_again && !verdict.is_said) {
 		verdict.is_again = false;
 		if (report_start(run))
 			return 1000;
 	}
-	if (verdict.is_due)
-		verdict.is_due = !end_say(run);
 	if (!verdict.bytes)
 		claim_leave(run);
 	return -1;
