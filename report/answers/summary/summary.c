@@ -492,8 +492,8 @@ static void summary_time(struct answer *s, struct buffer *ret)
 
 	summary_first(&s->first, ret);
 	if (!s->is_replayed)
-		buffer_print(ret, "%-*s what a repair would save: more than 256 MB of events, so pillion analyze "
-				  "computes it\n", SUMMARY_LABEL, "not known");
+		buffer_print(ret, "%-*s what the rules find and a repair would save: more than 256 MB of events, "
+				  "so pillion analyze computes it\n", SUMMARY_LABEL, "not known");
 	summary_roles(c, s->roles, ROLE_LINES, ret);
 	summary_outside(s, ret);
 	if (!s->is_large)
