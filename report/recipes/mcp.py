@@ -270,6 +270,8 @@ class Server:
 
     def call_tool(self, request, is_modern):
         name, arguments = member(request, "params", "name"), member(request, "params", "arguments")
+        if not isinstance(name, str):
+            raise Refused(INVALID_PARAMS, "name must be a text")
         if not isinstance(arguments, (dict, type(None))):
             raise Refused(INVALID_PARAMS, "arguments must be an object")
         if sum(not call.process for call in self.calls) >= WAITING_MOST:
@@ -293,6 +295,8 @@ class Server:
         version = member(request, "params", "_meta", META + "protocolVersion")
         if version in (None, ""):
             return False
+        if not isinstance(version, str):
+            raise Refused(INVALID_PARAMS, f"{META}protocolVersion must be a text")
         if version != MODERN:
             raise Refused(UNSUPPORTED_VERSION, "unsupported protocol version",
                           {"supported": [MODERN, *VERSIONS], "requested": version})
@@ -316,7 +320,7 @@ class Server:
     def parse(line):
         try:
             return json.loads(line.decode(), parse_constant=refuse_constant)
-        except (ValueError, RecursionError):
+        except ValueError:
             raise Refused(PARSE_ERROR, "the message is not JSON") from None
 
     def serve(self, line, is_too_long):
@@ -339,6 +343,8 @@ class Server:
                 self.cancel(member(message, "params", "requestId"))
         except Refused as refused:
             self.write(number, False, error=refused.error)
+        except RecursionError:  # of json, which reads deeper values than it writes
+            self.write(number, False, error=Refused(INVALID_REQUEST, "the message is nested too deep").error)
 
     # ---- the loop ----
 

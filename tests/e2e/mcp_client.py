@@ -10,7 +10,8 @@ import sys
 
 MODE, COMMAND = sys.argv[1], sys.argv[2:]
 TOOLS = ["summary", "findings", "table", "query", "lines", "source", "diff", "try"]
-META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+VERSION = "io.modelcontextprotocol/protocolVersion"
+META = {VERSION: "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
 BOUND = 256 << 10
 
 # 10,000 rows; rows without end
@@ -109,6 +110,18 @@ def error_of(line):
     return answer["id"], answer["error"]["code"]
 
 
+def run_deep():
+    """Around the depth from which Python cannot write a value that it has read, which depends on its version."""
+    depths = [*range(900, 1010), 5000, 100000]
+    messages = [request("ping", {"_meta": {VERSION: "DEEP"}}), request("tools/call", {"name": "DEEP"}), "DEEP"]
+    text = "".join(json.dumps(message).replace('"DEEP"', "[" * depth + "]" * depth) + "\n"
+                   for depth in depths for message in messages)
+    result = subprocess.run(COMMAND, input=text, stdout=subprocess.PIPE, text=True, check=False)
+    codes = [json.loads(line)["error"]["code"] for line in result.stdout.splitlines()]
+    check("deep nesting", result.returncode == 0 and len(codes) == len(depths) * len(messages) and
+          set(codes) <= {-32600, -32602}, (result.returncode, len(codes), set(codes)))
+
+
 def run_raw():
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
     answers = exchange([request("initialize", hello, "first"),
@@ -123,10 +136,10 @@ def run_raw():
     answer, = exchange([request("server/discover", {"_meta": META})])
     check("server/discover", "2026-07-28" in answer["result"]["supportedVersions"] and
           answer["result"]["resultType"] == "complete", answer)
-    answer, = exchange([request("tools/list", {"_meta": {**META, "io.modelcontextprotocol/protocolVersion": "2030"}})])
+    answer, = exchange([request("tools/list", {"_meta": {**META, VERSION: "2030"}})])
     check("a revision that is not served", answer["error"]["code"] == -32022 and
           answer["error"]["data"]["requested"] == "2030", answer)
-    lacking = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
+    lacking = {"_meta": {VERSION: "2026-07-28"}}
     check("without capabilities", error_of(request("tools/list", lacking)) == (1, -32602))
     check("not JSON", error_of("{") == (None, -32700))
     check("a long message", error_of(json.dumps(request("ping", {"x": "y" * (1 << 20)}))) == (None, -32700))
@@ -138,7 +151,10 @@ def run_raw():
     check("an unknown tool", error_of(request("tools/call", {"name": "nosuch"})) == (1, -32602))
     check("arguments that are a list", error_of(
         request("tools/call", {"name": "summary", "arguments": ["run.pillion"]})) == (1, -32602))
-    check("deep nesting", error_of("[" * 5000 + "]" * 5000)[1] in (-32700, -32600))
+    check("a version that is no text", error_of(request("ping", {"_meta": {**META, VERSION: 1}})) == (1, -32602))
+    answer, = exchange([request("tools/call", {"name": ["summary"]})])
+    check("a tool whose name is a list", answer["error"] == {"code": -32602, "message": "name must be a text"}, answer)
+    run_deep()
     for name, arguments, wanted in CALLS + BAD_CALLS:
         answer, = exchange([request("tools/call", {"name": name, "arguments": arguments})])
         result = answer["result"]
