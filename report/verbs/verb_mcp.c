@@ -57,13 +57,16 @@ static void more_help(struct text *ret)
 {
 	text_add(ret, "\nA client starts it and speaks the Model Context Protocol with it, for example:\n"
 		      "  {\"mcpServers\": {\"pillion\": {\"command\": \"pillion\", \"args\": [\"mcp\"]}}}\n"
-		      "\nTools: summary, findings, table, query, lines, source, diff. They only read, and\n"
-		      "only what the user who starts it can read. The text of a source is shown only if it is\n"
+		      "\nTools: summary, findings, table, query, lines, source and diff only read, and\n"
+		      "only what the user who starts it can read; try executes two shell commands of the\n"
+		      "client with the rights of that user, several times each, and judges by their wall\n"
+		      "times whether the second one is slower. The text of a source is shown only if it is\n"
 		      "below a --source-root (the directory in which mcp was started, unless that is /)\n"
 		      "and is what the run has recorded. Answers are those of --json; they\n"
 		      "have 50 rows of a table and 60 kB of rows at most, and state what was left out.\n"
 		      "A call that takes longer than --time-limit is ended, as is one that the client\n"
-		      "cancels, or that is left when the client has closed the connection for 10 s.\n"
+		      "cancels, or that is left when the client has closed the connection for 10 s; the\n"
+		      "command that try is running then is not ended.\n"
 		      "It needs python3, or the Python that PILLION_PYTHON names.\n");
 }
 
