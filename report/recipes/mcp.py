@@ -2,7 +2,6 @@
 """mcp.py REPORT VERSION SECONDS [ROOT]...: pillion mcp, a server of the Model Context Protocol on standard input and
 output, one JSON-RPC message per line. It serves revision 2026-07-28, whose requests need no session, and the earlier
 revisions, whose sessions begin with a handshake. A call of a tool is a process of REPORT."""
-import ctypes
 import json
 import os
 import select
@@ -10,6 +9,12 @@ import signal
 import subprocess
 import sys
 import time
+
+try:
+    import ctypes
+    prctl = ctypes.CDLL(None).prctl
+except (ImportError, OSError, AttributeError):  # a Python that was built without libffi
+    prctl = None
 
 META = "io.modelcontextprotocol/"
 CAPABILITIES = {"tools": {}}
@@ -141,7 +146,8 @@ TOOLS = [
 
 def end_with(server):
     """In a child: the server may be killed."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if prctl:
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != server:
         os._exit(127)
 

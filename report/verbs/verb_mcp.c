@@ -33,7 +33,7 @@ static bool find_server(char self[PATH_MAX], char ret[PATH_MAX + 64])
 static int run_mcp(const struct command_line *l)
 {
 	char self[PATH_MAX], server[PATH_MAX + 64], seconds[16], *python = getenv("PILLION_PYTHON");
-	SCOPED_MEMORY char **words = mem_alloc((l->source_roots.count + 6) * sizeof(*words));
+	SCOPED_MEMORY char **words = mem_alloc((l->source_roots.count + 7) * sizeof(*words));
 
 	if (l->capture_count) {
 		say("takes no operands: the client names the captures");
@@ -45,9 +45,10 @@ static int run_mcp(const struct command_line *l)
 	}
 	snprintf(seconds, sizeof(seconds), "%" PRIu32, l->time_limit == TIME_LIMIT_DEFAULT ? CALL_SECONDS
 												 : l->time_limit);
-	memcpy(words, (char *[]){python && *python ? python : "python3", server, self, PILLION_VERSION, seconds},
-	       5 * sizeof(*words));
-	memcpy(words + 5, l->source_roots.items, l->source_roots.count * sizeof(*words));
+	/* -I: neither PYTHONPATH nor another variable of the job decides which modules it has. */
+	memcpy(words, (char *[]){python && *python ? python : "python3", "-I", server, self, PILLION_VERSION, seconds},
+	       6 * sizeof(*words));
+	memcpy(words + 6, l->source_roots.items, l->source_roots.count * sizeof(*words));
 	execvp(words[0], words);
 	say("%s: %s", words[0], strerror(errno));
 	return EXIT_UNUSABLE;

@@ -30,6 +30,26 @@ report stats -q --summary --keep-sources before.pillion >out 2>err
 is "$? $(cat err)" '0 ' '--keep-sources'
 adopt python3 "$tests_dir/mcp_client.py" raw "$PILLION" mcp
 
+# summary_of WORD...: the answer of a server that is started so.
+summary_of() {
+	printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"summary","arguments":{' \
+		'"capture":"run.pillion"}}}' | tr -d '\n' | "$@" "$PILLION" mcp 2>&1
+}
+mkdir planted
+echo 'raise SystemExit("planted")' | tee planted/json.py >planted/ctypes.py
+like "$(summary_of env PYTHONPATH=planted PYTHONHOME=planted)" '"isError":false' \
+	'PYTHONPATH and PYTHONHOME of a job do not concern it'
+cat >without_ctypes <<'END'
+#!/bin/sh
+shift
+exec python3 -c 'import runpy, sys
+sys.modules["ctypes"] = None
+del sys.argv[0]
+runpy.run_path(sys.argv[0], run_name="__main__")' "$@"
+END
+chmod +x without_ctypes
+like "$(summary_of env PILLION_PYTHON=./without_ctypes)" '"isError":false' 'it works without ctypes'
+
 # source_of FILE [OPTION]...: the answer about a file of the capture named, by a server with these options.
 source_of() {
 	local file=$1
