@@ -13,7 +13,7 @@
 
 #include "runtime/shared/format/trace_where.h"
 
-enum { WHERE_THREADS = 4096, WHERE_TEXT_MOST = 4 << 20 };
+enum { WHERE_THREADS = 4096, WHERE_DESCRIPTORS = 4096, WHERE_TEXT_MOST = 4 << 20 };
 
 /* OF_QUIET: what changes while nothing moves is left out. */
 enum where_flag { WHERE_OF_QUIET = 1, WHERE_WITHOUT_FILES = 2, WHERE_PYTHON_ONLY = 4 };

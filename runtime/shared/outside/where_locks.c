@@ -13,17 +13,18 @@
 
 enum { LINE_BYTES = 128 };
 
-/* Calls `take` for each lock that a process has by a descriptor of a file, with its line as in /proc/locks. */
-static void each_lock(const char *process, void (*take)(const char *line, void *to), void *to)
+/* Appends, after "held ", the line of /proc/locks of each lock that a process has by a descriptor of a file. */
+static void add_locks(struct where_buffer *b, const char *process)
 {
 	static const char start[] = "lock:\t";
-	char path[32], link[16], line[LINE_BYTES];
+	char path[32], link[16], line[LINE_BYTES], text[LINE_BYTES + 16];
 	struct dirent *entry;
+	unsigned count = 0;
 	DIR *d;
 
 	snprintf(path, sizeof(path), "/proc/%s/fd", process);
 	d = opendir(path);
-	while (d && (entry = readdir(d))) {
+	while (d && count++ < WHERE_DESCRIPTORS && b->used < WHERE_TEXT_MOST && (entry = readdir(d))) {
 		ssize_t n = readlinkat(dirfd(d), entry->d_name, link, sizeof(link) - 1);
 		char name[48];
 		FILE *f;
@@ -33,9 +34,12 @@ static void each_lock(const char *process, void (*take)(const char *line, void *
 			continue;
 		snprintf(name, sizeof(name), "/proc/%s/fdinfo/%.10s", process, entry->d_name);
 		f = fopen(name, "re");
-		while (f && fgets(line, sizeof(line), f))
-			if (!strncmp(line, start, strlen(start)) && strchr(line, '\n'))
-				take(line + strlen(start), to);
+		while (f && b->used < WHERE_TEXT_MOST && fgets(line, sizeof(line), f)) {
+			if (strncmp(line, start, strlen(start)) || !strchr(line, '\n'))
+				continue;
+			snprintf(text, sizeof(text), "held %s", line + strlen(start));
+			where_add_text(b, text);
+		}
 		if (f)
 			fclose(f);
 	}
@@ -43,26 +47,25 @@ static void each_lock(const char *process, void (*take)(const char *line, void *
 		closedir(d);
 }
 
-struct same_lock {
-	const char *line;
-	bool is;
-};
-
-static void compare(const char *line, void *to)
+static void add_held(struct where_buffer *b, const char *process)
 {
-	struct same_lock *same = to;
+	struct where_buffer held = {0}, own = {0};
+	const char *line, *end;
 
-	same->is |= !strcmp(line, same->line);
-}
-
-static void add_held(const char *line, void *to)
-{
-	struct same_lock same = {.line = line};
-	char text[LINE_BYTES + 16];
-
-	each_lock("self", compare, &same);
-	snprintf(text, sizeof(text), "held %.*s%s\n", (int)strcspn(line, "\n"), line, same.is ? " outside" : "");
-	where_add_text(to, text);
+	add_locks(&held, process);
+	if (held.used)
+		add_locks(&own, "self");
+	for (line = held.bytes; line && b->used < WHERE_TEXT_MOST; line = end + 1) {
+		end = memchr(line, '\n', (size_t)(held.bytes + held.used - line));
+		if (!end)
+			break;
+		where_add(b, line, (size_t)(end - line));
+		if (own.used && memmem(own.bytes, own.used, line, (size_t)(end + 1 - line)))
+			where_add_text(b, " outside");
+		where_add_text(b, "\n");
+	}
+	free(held.bytes);
+	free(own.bytes);
 }
 
 /* For the descriptor's file: /proc/locks does not say who waits for a lock of an open file description. */
@@ -92,7 +95,7 @@ void where_file_locks(struct where_buffer *b, const struct where_process *p)
 	FILE *f;
 
 	snprintf(pid, sizeof(pid), "%u", p->pid);
-	each_lock(pid, add_held, b);
+	add_held(b, pid);
 	for (size_t i = 0; i < p->count; i++) {
 		const struct tf_where_thread *t = &p->threads[i];
 		bool waits = t->flags & TF_WHERE_IN_CALL && (t->call == SYS_flock || t->call == SYS_fcntl);

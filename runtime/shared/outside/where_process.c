@@ -14,8 +14,6 @@
 #include "runtime/shared/outside/process_stat.h"
 #include "runtime/shared/outside/where.h"
 
-enum { DESCRIPTORS = 4096 };
-
 /* A whole file of /proc, NUL-terminated; the caller frees it. */
 static char *proc_read(uint32_t pid, const char *name)
 {
@@ -92,7 +90,7 @@ static void add_descriptor(struct where_buffer *b, int directory, uint32_t pid, 
 
 /* Sorted inodes of the sockets in a text of descriptors. */
 struct inodes {
-	unsigned long items[DESCRIPTORS];
+	unsigned long items[WHERE_DESCRIPTORS];
 	size_t count;
 };
 
@@ -113,7 +111,7 @@ static bool is_own_socket(unsigned long inode)
 static void inodes_find(const char *text, struct inodes *ret)
 {
 	ret->count = 0;
-	while ((text = strstr(text, " socket:[")) && ret->count < DESCRIPTORS) {
+	while ((text = strstr(text, " socket:[")) && ret->count < WHERE_DESCRIPTORS) {
 		text += strlen(" socket:[");
 		ret->items[ret->count++] = strtoul(text, NULL, 10);
 	}
@@ -199,7 +197,7 @@ static void record_descriptors(const struct where_process *p)
 
 	snprintf(path, sizeof(path), "/proc/%u/fd", pid);
 	d = opendir(path);
-	while (d && count < DESCRIPTORS && (entry = readdir(d))) {
+	while (d && count < WHERE_DESCRIPTORS && (entry = readdir(d))) {
 		if (entry->d_name[0] == '.')
 			continue;
 		add_descriptor(&text, dirfd(d), pid, (unsigned)strtoul(entry->d_name, NULL, 10));
