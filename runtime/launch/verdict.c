@@ -75,32 +75,35 @@ static void claim_leave(const struct run *run)
 
 /* ---- the text ---- */
 
-static int text_open(const struct run *run, int flags)
-{
-	char path[PATH_MAX + 16];
-
-	snprintf(path, sizeof(path), "%s/.hang", run->directory);
-	return open(path, flags | O_NOFOLLOW | O_CLOEXEC);
-}
-
+/* By a rename: another launcher may read it at any moment. */
 static void text_share(const struct run *run)
 {
-	int fd = verdict.has_claim ? text_open(run, O_WRONLY | O_TRUNC) : -1;
-	ssize_t n;
+	char path[PATH_MAX + 16], whole[PATH_MAX + 16];
+	int fd;
 
+	if (!verdict.has_claim)
+		return;
+	snprintf(path, sizeof(path), "%s/.hang", run->directory);
+	snprintf(whole, sizeof(whole), "%s/.hang.new", run->directory);
+	fd = open(whole, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return;
-	n = write(fd, verdict.text, verdict.bytes);
-	(void)n; /* then only this launcher has it */
+	if (write(fd, verdict.text, verdict.bytes) == (ssize_t)verdict.bytes || !ftruncate(fd, 0))
+		rename(whole, path); /* empty where the disk is full: then only this launcher has it */
 	close(fd);
 }
 
 /* That of another launcher. */
 static void text_borrow(const struct run *run)
 {
-	int fd = verdict.bytes || verdict.has_claim ? -1 : text_open(run, O_RDONLY);
+	char path[PATH_MAX + 16];
 	ssize_t n;
+	int fd;
 
+	if (verdict.bytes || verdict.has_claim)
+		return;
+	snprintf(path, sizeof(path), "%s/.hang", run->directory);
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return;
 	n = read(fd, verdict.text, sizeof(verdict.text));
@@ -219,11 +222,15 @@ void verdict_prepare(struct run *run)
 
 void verdict_moved(const struct run *run)
 {
+	bool had_text = verdict.bytes > 0;
+
 	if (verdict.is_due)
 		return;
 	verdict.bytes = 0;
 	if (!verdict.report)
 		claim_leave(run);
+	else if (had_text)
+		text_share(run); /* nothing: what others would print is over */
 }
 
 bool verdict_names(uint32_t pid)
