@@ -32,8 +32,11 @@ late='^STALLED +1 of 2 ranks are in MPI_Barrier; rank 1, PID [0-9]+, has not com
 hung() {
 	rm -f launcher
 	cp "$(command -v bash)" "$1"
+	mkfifo "$1.pipe"
+	cat "$1.pipe" >"$1.0" &
+	reader=$!
 	PMIX_RANK=0 "./$1" -c '"$PILLION" -o "${0##*/}" ./job 2>&1 & echo $! >launcher; wait' "./$1" \
-		2>err > >(cat >"$1.0") &
+		2>err >"$1.pipe" &
 	daemon=$!
 	ok "$1: rank 0 runs" eventually test -s launcher
 	PMIX_RANK=1 "$PILLION" -o "$1" ./job >"$1.1" 2>&1 &
@@ -43,6 +46,8 @@ hung() {
 	wait "$daemon"
 	wait "$other"
 	is $? 143 "$1: the status"
+	wait "$reader"
+	is $? 0 "$1: rank 0's launcher has ended, and what it wrote is in the file"
 }
 export PILLION
 hung orted
