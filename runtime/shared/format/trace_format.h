@@ -11,7 +11,7 @@
  *   HOST.RUN.energy       power, energy and counters of the machine, see trace_energy.h
  *   HOST.RUN.where        struct tf_where_head, then records: what the threads did at some moments
  *   .where                text: the request of `pillion where`, while it waits: see runtime/launch/where.c
- *   .hang                 empty: a launcher finds out whether the job hangs, or has printed that it does
+ *   .hang                 text: why the job hangs, which any launcher may print; empty while one finds it out
  *   HOST.PID.NONCE.trace  one process image (of a fork or an exec), described below; none if it records little
  *
  * A capture may also be packed into one file that begins with TF_PACK_MAGIC: report/read/pack.h.
