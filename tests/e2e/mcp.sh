@@ -26,8 +26,18 @@ done
 "$writer" steps slower.pillion 9 12 0.01 0 0.05 7 1.45
 seq 1 130 | sed 's/^/layer() # /' >train.py
 touch -d 2000-01-01 train.py # older than the capture: what it executed
-report stats -q --summary --keep-sources before.pillion >out 2>err
-is "$? $(cat err)" '0 ' '--keep-sources'
+printf 'secret_of_the_system = 1\n' >shadow
+printf 'secret_of_the_system = 1\n' >elsewhere.py
+for file in shadow elsewhere.py train.py; do
+	cat >"names_$file" <<-END
+		exec(compile("def f():\n s = 0\n for i in range(3000000): s += i * i\nf()\n", "$work/$file", "exec"))
+	END
+	PILLION_STATS=summary pillion -f -o "names_$file" -s cpu python3 "names_$file" 2>err
+done
+# the record of train.py, of the path that the written capture has
+sed -n 's#file=[^\t]*/train\.py\t#file=/home/user/train.py\t#p' names_train.py.pillion/names.sources \
+	>before.pillion/names.sources
+is "$(grep -c hash= before.pillion/names.sources)" 1 'the source of a run is recorded'
 adopt python3 "$tests_dir/mcp_client.py" raw "$PILLION" mcp
 
 # summary_of WORD...: the answer of a server that is started so.
@@ -57,14 +67,6 @@ source_of() {
 	printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"source","arguments":{' \
 		"\"capture\":\"$capture\",\"file\":\"$file\"}}}" | tr -d '\n' | report mcp "$@"
 }
-printf 'secret_of_the_system = 1\n' >shadow
-printf 'secret_of_the_system = 1\n' >elsewhere.py
-for file in shadow elsewhere.py; do
-	cat >"names_$file" <<-END
-		exec(compile("def f():\n s = 0\n for i in range(3000000): s += i * i\nf()\n", "$work/$file", "exec"))
-	END
-	PILLION_STATS=summary pillion -f -o "names_$file" -s cpu python3 "names_$file" 2>err
-done
 mkdir below
 capture=names_shadow.pillion
 unlike "$(source_of "$work/shadow")" secret_of 'source: a file that is not named like a source is not shown'
@@ -77,6 +79,7 @@ like "$(source_of elsewhere.py)" 'cannot be verified' 'source: a capture without
 unlike "$(source_of elsewhere.py)" secret_of 'and the text is not shown'
 like "$(report stats --source elsewhere.py $capture 2>&1)" 'cannot be verified' 'stats --source says so, too'
 report stats -q --summary --keep-sources $capture >out 2>err
+is "$? $(cat err)" '0 ' '--keep-sources'
 printf 'secret_of_the_system = 2\n' >elsewhere.py
 like "$(report stats --source elsewhere.py $capture 2>&1)" 'was changed after the run' 'a source that was changed'
 unlike "$(report stats --source elsewhere.py $capture 2>/dev/null)" secret_of 'is not shown'

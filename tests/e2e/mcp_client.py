@@ -263,8 +263,16 @@ async def run_client():
             check("an unknown tool", "unknown tool" in str(error), error)
 
 
-if MODE == "raw":
-    run_raw()
-    run_long()
-else:
-    asyncio.run(run_client())
+def main():
+    if MODE == "raw":
+        run_raw()
+        run_long()
+    else:
+        asyncio.run(run_client())
+
+
+try:
+    main()
+except BaseException as error:
+    check("every check has run", False, error)
+    raise
