@@ -35,23 +35,51 @@ static bool is_of_rust(const char *path)
 	       strstr(path, "/.cargo/git/");
 }
 
-/* Of Go: packages are kept in "pkg/mod"; those of its own are in GOROOT/src, "/usr/lib/go-1.19/src/net/http/server.go",
- * where a person's, in GOPATH/src, begin with the name of a host: ".../go/src/example.com/job/main.go". */
+/* Whether the first `size` bytes name a directory in which Go is installed: go, go-1.19 or go1.22.1. */
+static bool is_goroot(const char *name, size_t size)
+{
+	if (size < strlen("go") || memcmp(name, "go", strlen("go")) != 0)
+		return false;
+	name += strlen("go"), size -= strlen("go");
+	if (size > 1 && *name == '-')
+		name++, size--;
+	return strspn(name, "0123456789.") >= size;
+}
+
+/* The first part of the path of each package of Go's own. */
+static bool is_go_package(const char *name, size_t size)
+{
+	static const char *const names[] = {
+		"archive", "bufio", "bytes", "compress", "container", "context", "crypto", "database", "debug",
+		"embed", "encoding", "errors", "expvar", "flag", "fmt", "go", "hash", "html",
+		"image", "index", "internal", "io", "iter", "log", "maps", "math", "mime",
+		"net", "os", "path", "plugin", "reflect", "regexp", "runtime", "slices", "sort",
+		"strconv", "strings", "structs", "sync", "syscall", "testing", "text", "time", "unicode",
+		"unique", "unsafe", "vendor", "weak"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strlen(names[i]) == size && !memcmp(names[i], name, size))
+			return true;
+	return false;
+}
+
+/* Of Go: packages are kept in "pkg/mod"; those of its own are in GOROOT/src, "/usr/lib/go-1.19/src/net/http/server.go".
+ * A person's are in GOPATH/src, which may be named alike: "/home/u/go/src/job/main.go". */
 static bool is_of_go(const char *path)
 {
-	const char *source = strstr(path, "/src/"), *root = source, *slash;
-
 	if (!text_ends_with(path, ".go") && !text_ends_with(path, ".s"))
 		return false;
 	if (strstr(path, "/pkg/mod/"))
 		return true;
-	while (root && root > path && root[-1] != '/')
-		root--;
-	if (!source || strncmp(root, "go", strlen("go")) != 0)
-		return false;
-	source += strlen("/src/");
-	slash = strchr(source, '/');
-	return slash && !memchr(source, '.', (size_t)(slash - source));
+	for (const char *end = strstr(path, "/src/"); end; end = strstr(end + 1, "/src/")) {
+		const char *root = end, *package = end + strlen("/src/"), *slash = strchr(package, '/');
+
+		while (root > path && root[-1] != '/')
+			root--;
+		if (slash && is_goroot(root, (size_t)(end - root)) && is_go_package(package, (size_t)(slash - package)))
+			return true;
+	}
+	return false;
 }
 
 bool attribution_is_library(const char *path)

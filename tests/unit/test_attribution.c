@@ -14,13 +14,19 @@ Test(attribution, libraries_are_known_by_their_paths)
 						"/rustc/0a1b/library/std/src/map.rs", "library/core/src/ops.rs",
 						"/home/u/.cargo/registry/src/index-1/serde-1.0/src/de.rs",
 						"/usr/lib/go-1.19/src/runtime/asm_amd64.s",
+						"/usr/lib/go-1.19/src/runtime/proc.go",
 						"/usr/local/go/src/net/http/server.go",
+						"/root/go1.22.1/src/sort/sort.go",
+						"/usr/src/go/src/fmt/print.go",
 						"/home/u/go/pkg/mod/example.com/x@v1.2.0/x.go"},
 				 *const users[] = {
 					 "/home/u/train.py",       "train.py", "<string>", "/home/u/lib/python/x.py",
 					 "/home/site-packages.py", "", "/home/u/job/src/main.rs",
 					 "library/core/src/a.c", "/home/u/go/src/example.com/u/job/main.go",
-					 "/home/u/job/src/main/main.go"};
+					 "/home/u/job/src/main/main.go", "/home/u/google/src/server/main.go",
+					 "/home/u/gopher-job/src/train/x.go", "/home/u/go/src/job/main.go",
+					 "/home/u/google/src/net/x.go", "/home/u/go-job/src/net/x.go",
+					 "/home/u/go/src/networks/x.go", "/home/u/go/src/net.go"};
 
 	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
 		cr_assert(attribution_is_library(libraries[i]), "%s", libraries[i]);
