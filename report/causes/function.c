@@ -6,7 +6,7 @@
 
 #include "report/base/text.h"
 #include "report/causes/path.h"
-#include "report/time/usage.h"
+#include "report/events/usage.h"
 
 enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t) };
 

@@ -6,8 +6,8 @@
 
 #include "report/base/text.h"
 #include "report/causes/function.h"
+#include "report/events/usage.h"
 #include "report/time/cpu_limit.h"
-#include "report/time/usage.h"
 
 /* Edits that are ranked at most, and the part of the run from which on one is. */
 enum { RANKED_MOST = 100, RANKED_PART = 100 };

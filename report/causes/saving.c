@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "report/causes/path.h"
-#include "report/time/usage.h"
+#include "report/events/usage.h"
 
 void edit_init(struct edit *e, const struct causality *s)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "report/events/traffic.h"
-#include "report/time/usage.h"
+#include "report/events/usage.h"
 
 /* FEW: the bytes that libc and the loader may read for themselves: names of users, locales, the heads of libraries. */
 enum { FEW = 65536, PERCENT = 100 };

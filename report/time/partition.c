@@ -78,18 +78,6 @@ static void thread_use(struct thread_time *t, const struct usage_of *of, uint64_
 	t->involuntary = of->involuntary;
 }
 
-/* What the launcher saw completes what the thread recorded: all of it if the thread recorded no end, else its run
- * delay. */
-static void usage_complete(struct usage_of *of, const struct usage_sampled *s)
-{
-	if (!s)
-		return;
-	if (of->cpu_ns == TF_USAGE_UNKNOWN)
-		of->cpu_ns = s->last.cpu_ns;
-	if (of->delay_ns == TF_USAGE_UNKNOWN)
-		of->delay_ns = s->last.delay_ns;
-}
-
 /* When the kernel began to account for the thread; 0: not known. */
 static uint64_t created_ticks(const struct trace_thread *thread)
 {

@@ -4,9 +4,9 @@
  * process, because the kernel's accounts continue over exec. */
 #pragma once
 
+#include "report/events/usage.h"
 #include "report/time/blocked.h"
 #include "report/time/cpu_limit.h"
-#include "report/time/usage.h"
 
 enum thread_origin {
 	THREAD_MAIN,

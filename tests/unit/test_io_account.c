@@ -3,8 +3,8 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
+#include "report/events/usage.h"
 #include "report/time/io_account.h"
-#include "report/time/usage.h"
 #include "trace_writer.h"
 
 enum { MS = 1000000 };

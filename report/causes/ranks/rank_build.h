@@ -5,8 +5,8 @@
 #include "report/base/interner.h"
 #include "report/causes/ranks/rank_cause.h"
 #include "report/events/scan.h"
+#include "report/events/usage.h"
 #include "report/names/attribution.h"
-#include "report/time/usage.h"
 
 /* A call of one rank that waited until another one arrived. Times are of CLOCK_REALTIME. */
 struct rank_wait {

@@ -6,10 +6,10 @@
 
 #include "report/events/cuda/device.h"
 #include "report/events/stacks/samples.h"
+#include "report/events/usage.h"
 #include "report/tables/report.h"
 #include "report/time/clocks/align.h"
 #include "report/time/startup.h"
-#include "report/time/usage.h"
 
 static void add_known(struct table *table, uint64_t value, uint64_t unit)
 {

@@ -40,5 +40,9 @@ struct usage_of usages_recorded(const struct usages *u, const struct image *imag
 /* NULL: the launcher has not seen it. */
 const struct usage_sampled *usages_sampled(const struct usages *u, const struct image *image, uint32_t tid);
 
+/* What the launcher saw completes what the thread recorded: all of it if the thread recorded no end, else its run
+ * delay. */
+void usage_complete(struct usage_of *of, const struct usage_sampled *s);
+
 /* The sampled threads of the image's process, one after the other; *at is 0 at first. NULL: no more. */
 const struct usage_sampled *usages_next(const struct usages *u, const struct image *image, size_t *at);

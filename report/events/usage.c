@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Collects what the kernel accounted to threads and processes. */
-#include "report/time/usage.h"
+#include "report/events/usage.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -250,4 +250,14 @@ const struct usage_sampled *usages_next(const struct usages *u, const struct ima
 
 	*at = place + 1;
 	return s && s->pid == image->pid && s->process_start == sampled_start(u, image) ? s : NULL;
+}
+
+void usage_complete(struct usage_of *of, const struct usage_sampled *s)
+{
+	if (!s)
+		return;
+	if (of->cpu_ns == TF_USAGE_UNKNOWN)
+		of->cpu_ns = s->last.cpu_ns;
+	if (of->delay_ns == TF_USAGE_UNKNOWN)
+		of->delay_ns = s->last.delay_ns;
 }
