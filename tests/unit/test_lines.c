@@ -81,8 +81,8 @@ static const uint64_t *values_of(const char *file, const char *line)
 	return NULL;
 }
 
-/* Between two samples the thread computes, is in calls, or waits for a CPU. What was in a call is no wait. */
-Test(lines, waits_for_a_cpu_are_of_the_system)
+/* The system's part of a line of which the thread has 75 us of gaps, of which the kernel counted a part as waits. */
+static uint64_t system_with_gaps(uint64_t delay_ns)
 {
 	code(1, 5, "/a/job.py", "work");
 	python_stack(1, (const uint32_t[]){1}, 1);
@@ -92,11 +92,32 @@ Test(lines, waits_for_a_cpu_are_of_the_system)
 	writer_sample(&t, 1085000, 10, 1); /* within the call */
 	call(nap, 1160000, 80000, 0);
 	writer_sample(&t, 1175000, 10, 1); /* waited 25 us since 1060: 115 without 70 in the call and 20 of samples */
+	writer_usage(&t, &(struct tf_usage){.ticks = 1200000, .cpu_ns = 50000, .delay_ns = delay_ns, .tid = 10});
 	gather();
-	cr_expect_eq(values_of("/a/job.py", "5")[LINE_SYSTEM], 40000 + 10000 + 25000, "%" PRIu64,
-		     values_of("/a/job.py", "5")[LINE_SYSTEM]);
+	return values_of("/a/job.py", "5")[LINE_SYSTEM];
 }
 
+/* Between two samples the thread computes, is in calls, or waits for a CPU. What was in a call is no wait. */
+Test(lines, waits_for_a_cpu_are_of_the_system)
+{
+	cr_expect_eq(system_with_gaps(90000), 40000 + 10000 + 25000);
+}
+
+/* Calls that are not recorded, such as a futex by inline assembler, leave gaps, too. */
+Test(lines, an_idle_thread_does_not_wait_for_a_cpu)
+{
+	cr_expect_eq(system_with_gaps(0), 10000);
+}
+
+Test(lines, a_thread_waits_for_a_cpu_at_most_as_long_as_the_kernel_counts)
+{
+	cr_expect_eq(system_with_gaps(13000), 10000 + 13000);
+}
+
+Test(lines, waits_for_a_cpu_are_not_known_without_the_kernels_count)
+{
+	cr_expect_eq(system_with_gaps(TF_USAGE_UNKNOWN), 10000);
+}
 
 Test(lines, the_users_innermost_frame_is_charged)
 {

@@ -227,7 +227,7 @@ static struct within collect_within(struct lines_pass *w, uint64_t start)
 		sum.cuda += last->cuda;
 		sum.waited += last->waited; /* not for a CPU: the thread was in the call */
 		if (last->sample)
-			w->sites[last->sample - 1].values[LINE_SYSTEM] -= (uint64_t)last->waited;
+			lines_waits_add(w, last->sample - 1, -last->waited);
 	}
 	return sum;
 }
@@ -267,7 +267,7 @@ static void lines_add_sample(struct lines_pass *w, const struct event *e)
 	w->sampled = e->ticks;
 	item->waited = w->waited > 0 ? w->waited : 0;
 	w->waited -= item->waited;
-	site->values[LINE_SYSTEM] += (uint64_t)item->waited;
+	lines_waits_add(w, item->sample - 1, item->waited);
 }
 
 /* Bytes that an OS call has read or written. */
@@ -359,6 +359,7 @@ static void lines_visit_event(struct scan *s, const struct event *e)
 	struct lines_pass *w = s->more;
 
 	if (w->thread != s->thread) {
+		lines_waits_end(w);
 		w->within_count = 0;
 		w->sampled = 0, w->waited = 0;
 		w->is_unwanted = w->filter && !w->filter->is_wanted(w->filter->more, s->image, s->thread->tid);
@@ -470,6 +471,8 @@ void lines_pass_done(struct lines_pass *w)
 	free(w->sites);
 	free(w->deferred);
 	free(w->around);
+	free(w->waiting);
+	usages_free(w->usages);
 	map_done(&w->around_stacks);
 	map_done(&w->numbers);
 	map_done(&w->stacks);
@@ -498,6 +501,7 @@ void lines_pass_read(struct lines_pass *w)
 	bool has_operators = nvtx_has_operators(m);
 
 	scan_events(&w->scan, lines_visit_event);
+	lines_waits_end(w);
 	for (size_t i = 0; i < m->image_count; i++)
 		if (!w->scan.args || trace_bits(m->images[i].trace).args & w->scan.args)
 			lines_read_device(w, &m->images[i], has_operators && m->images[i].trace &&
@@ -514,6 +518,7 @@ void lines_gather(const struct report_context *context, lines_each *each, void *
 	w.each = each;
 	w.more = more;
 	w.has_energy = context->model->energy_count > 0;
+	w.usages = usages_new(context->model);
 	lines_pass_read(&w);
 	for (size_t i = 0; i < w.site_count; i++)
 		lines_add_row(&w, &w.sites[i]);

@@ -17,7 +17,7 @@ enum line_value {
 	LINE_OFF_CPU,	/* OS calls without the samples taken during them */
 	LINE_OS,	/* OS calls */
 	LINE_IN_OS,	/* of LINE_PYTHON and LINE_NATIVE: samples taken during OS calls */
-	LINE_SYSTEM,	/* OS calls that have a stack, samples during others, waits for a CPU before a sample: signed */
+	LINE_SYSTEM,	/* OS calls with a stack, samples in others, waits for a CPU: signed; no waits by lines_top() */
 	LINE_CUDA,	/* CUDA calls */
 	LINE_GPU,	/* what the devices executed for the line's calls, at any time, and for LINE_BACKWARD */
 	LINE_ESTIMATED, /* of it: parts of CUDA graphs that were recorded as a whole (graph_estimate.h) */

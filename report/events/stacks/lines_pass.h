@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of lines.c while events are read. Private to lines.c and lines_top.c. */
+/* The state of lines.c while events are read. Private to lines*.c. */
 #pragma once
 
 #include "report/events/cuda/backward.h"
 #include "report/events/stacks/lines.h"
+#include "report/events/usage.h"
 #include "report/names/attribution.h"
 
 enum { WITHIN = 64 };
@@ -25,6 +26,7 @@ struct site {
 	bool is_users, is_stackless;
 	struct symbol_frame frame;
 	uint64_t values[LINE_VALUES];
+	int64_t waited; /* the gaps before its samples, of the thread that is read: ns */
 	uint32_t row; /* once it has one */
 	bool has_row;
 };
@@ -68,6 +70,10 @@ struct lines_pass {
 	size_t within_first, within_count;
 	uint64_t sampled; /* its last sample */
 	int64_t waited;	  /* ns that it neither computed since then nor was in calls */
+	struct usages *usages; /* NULL: waits for a CPU are not wanted */
+	size_t *waiting; /* sites before whose samples the thread had gaps */
+	size_t waiting_count, waiting_capacity;
+	int64_t gaps; /* their sum, ns */
 	struct backward *backward;	   /* of the image, NULL: it has no operators */
 	struct deferred_call *deferred;
 	size_t deferred_count, deferred_capacity;
@@ -83,6 +89,11 @@ struct lines_pass {
 void lines_pass_begin(struct lines_pass *w, const struct report_context *context, struct lines *ret);
 void lines_pass_read(struct lines_pass *w);
 void lines_pass_done(struct lines_pass *w);
+
+/* Adds the gap before a sample of a site, which may be a wait for a CPU, or takes it off. */
+void lines_waits_add(struct lines_pass *w, size_t site, int64_t ns);
+/* Once all samples of a thread were read. */
+void lines_waits_end(struct lines_pass *w);
 
 /* Adds a site to its row. */
 void lines_add_row(struct lines_pass *w, struct site *site);
