@@ -75,14 +75,18 @@ bool operator_argument_next(struct operator_argument *a)
 
 struct operator_field operator_list_at(const struct operator_field *list, size_t n)
 {
-	const char *first = list->text + 1, *end = list->text + list->length;
+	const char *first, *end;
 	size_t depth = 0;
 
-	for (const char *at = first; list->length && at < end; at++) {
+	if (!list->length)
+		return (struct operator_field){0};
+	first = list->text + 1;
+	end = list->text + list->length;
+	for (const char *at = first; at < end; at++) {
 		bool is_last = !depth && (at + 1 == end || *at == ',');
 
-		if (is_last && !n--)
-			return (struct operator_field){first, (size_t)(at - first)};
+		if (is_last && !n--) /* a text that was cut may end within ", " */
+			return (struct operator_field){first, at > first ? (size_t)(at - first) : 0};
 		if (is_last)
 			first = at + 2;
 		depth += (*at == '[') - (*at == ']');
