@@ -23,7 +23,7 @@ static const char *const kept_variables[] = {
 	TF_SWITCHES(KEPT_SWITCH)
 };
 
-enum { EXPORTED = 64, EXPORTED_BYTES = 16384 };
+enum { EXPORTED = 64, EXPORTED_BYTES = 15 << 10 };
 
 static int given_argc;
 static char **given_argv;
