@@ -50,17 +50,19 @@ static bool has_failed(const struct model *m, const struct process *p)
 /* Together with the launcher, or without one: nobody has seen the end. */
 static bool was_killed(const struct model *m, const struct process *p)
 {
-	enum tf_end end = process_last_image(m, p)->end;
+	const struct image *last = process_last_image(m, p);
 
-	return !p->is_running && !p->has_status && (end == TF_END_NONE || end == TF_END_ABORT);
+	return !p->is_running && !p->has_status && !last->is_missing &&
+	       (last->end == TF_END_NONE || last->end == TF_END_ABORT);
 }
 
-/* Without a launcher: killed, where another one ended by itself. Together they were ended by somebody. */
+/* Without a launcher: killed, where another one ended by itself. Together they were ended by somebody. Only on its own
+ * machine is it known not to run any more. */
 static bool was_killed_alone(const struct model *m, const struct process *p)
 {
 	bool is_alone = false;
 
-	if (run_of(m, p) || !process_is_command(m, p) || !was_killed(m, p))
+	if (run_of(m, p) || !process_is_command(m, p) || !was_killed(m, p) || !m->machines[p->machine].is_this)
 		return false;
 	array_each(const struct process, other, m->processes, m->process_count)
 		is_alone |= process_is_command(m, other) && !other->is_running && !was_killed(m, other);
