@@ -57,7 +57,7 @@ static struct {
 
 static unsigned number_at; /* the offset of the sequence number */
 static struct layout {
-	unsigned inputs;  /* the offset of the address and number of the arguments; 0: it is not known */
+	unsigned inputs;  /* the offset of the address and number of the arguments */
 	unsigned items;	  /* the word of a list that leads to its values, and the next one to their end */
 	unsigned type;	  /* the offset of the type of a tensor's elements */
 	unsigned sizes;	  /* the word of a tensor that has the number of its sizes, and then up to 5 or their address */
