@@ -8,7 +8,8 @@
 #include "report/names/attribution.h"
 #include "report/names/symbol.h"
 
-enum { FRAMES = 64 };
+/* BACK_TICKS: some 100 ms. */
+enum { FRAMES = 64, BACK_TICKS = 1 << 28, BACK_STEP = 16 };
 
 bool where_call_in_progress(struct where_item *item, const struct trace_thread *thread, uint64_t *ret_start)
 {
@@ -62,21 +63,35 @@ void where_item_from_trace(struct where_item *item, const struct model *m)
 		buffer_text(&item->wait.text, "sleeps");
 }
 
-uint32_t where_last_stack(const struct image *image, const struct trace_thread *thread, uint64_t before)
+static uint32_t last_stack_since(const struct image *image, const struct trace_thread *thread, uint64_t since,
+				 uint64_t before)
 {
 	uint32_t last = 0;
 	struct cursor c;
 	struct event e;
 
-	if (!thread)
-		return 0;
 	cursor_init(&c, image->trace, thread);
-	if (before == UINT64_MAX)
-		cursor_skip_to(&c, thread->last_ticks);
+	cursor_skip_to(&c, since);
 	while (cursor_next(&c, &e)) {
 		uint64_t arg = e.kind == TF_CALL || e.kind == TF_SAMPLE ? event_arg(&e, TF_ARG_STACK) : 0;
 
 		last = arg && event_start(&e) < before ? (uint32_t)tf_arg_value(arg) : last;
+	}
+	return last;
+}
+
+/* Looks back by ever larger steps: the trace may be long, and its last chunks without a stack. */
+uint32_t where_last_stack(const struct image *image, const struct trace_thread *thread, uint64_t before)
+{
+	uint64_t end, back = 0;
+	uint32_t last = 0;
+
+	if (!thread)
+		return 0;
+	end = before < thread->last_ticks ? before : thread->last_ticks;
+	for (bool is_first = true; !last && (is_first || (before != UINT64_MAX && back < end)); is_first = false) {
+		back = is_first ? 0 : back ? back * BACK_STEP : BACK_TICKS;
+		last = last_stack_since(image, thread, end > back ? end - back : 0, before);
 	}
 	return last;
 }
