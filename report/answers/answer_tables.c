@@ -9,7 +9,7 @@
 #include "report/answers/summary/summary_time.h"
 #include "report/base/table/json_writer.h"
 #include "report/events/stacks/lines.h"
-#include "report/read/job/process_tree.h"
+#include "report/read/job/run_command.h"
 #include "report/tables/run/ledger.h"
 
 enum { LINES = 20 };
@@ -88,7 +88,7 @@ static void run_table(struct answer *a, struct table *t)
 	table_number(t, r->shims);
 	table_number(t, r->idle_threads);
 	table_number(t, summary_hosts(m));
-	table_text(t, ended ? ended : process_tree_end(m));
+	table_text(t, ended ? ended : run_command_end(m));
 	free(ended);
 }
 

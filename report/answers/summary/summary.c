@@ -23,7 +23,7 @@
 #include "report/events/nvtx/nvtx.h"
 #include "report/events/stacks/lines.h"
 #include "report/events/stacks/samples.h"
-#include "report/read/job/process_tree.h"
+#include "report/read/job/run_command.h"
 #include "report/tables/report.h"
 #include "report/tables/run/ledger.h"
 
@@ -201,7 +201,7 @@ static void summary_head(const struct model *m, const struct roles *roles, struc
 	if (hosts > 1)
 		buffer_print(out, ", %zu hosts", hosts);
 	if (is_known)
-		buffer_print(out, ", %s", ended ? ended : process_tree_end(m));
+		buffer_print(out, ", %s", ended ? ended : run_command_end(m));
 	buffer_text(out, "\n");
 }
 

@@ -11,6 +11,7 @@
 #include "report/base/text.h"
 #include "report/causes/where/look.h"
 #include "report/names/attribution.h"
+#include "report/read/job/run_command.h"
 #include "report/read/job/process_tree.h"
 #include "report/tables/report.h"
 

@@ -27,21 +27,3 @@ size_t process_tree_at(const struct model *m, size_t machine, uint64_t pid, uint
 		process = m->processes[process].earlier;
 	return process;
 }
-
-bool process_is_command(const struct model *m, const struct process *p)
-{
-	const struct run_record *r = model_run(m, &m->images[p->first_image]);
-
-	return r ? r->pid == p->parent_pid : !process_parent(m, p);
-}
-
-const char *process_tree_end(const struct model *m)
-{
-	/* On another machine it is not known whether what has written no end still runs. */
-	array_each(const struct process, p, m->processes, m->process_count)
-		if (!p->is_running && process_is_command(m, p) &&
-		    (p->has_status ? p->status != 0 : p->exit_status > 0 ||
-		     (p->exit_status < 0 && m->machines[p->machine].is_this)))
-			return p->ended;
-	return m->process_count ? m->processes->ended : NULL;
-}

@@ -16,9 +16,3 @@ static inline const struct process *process_parent(const struct model *m, const 
 {
 	return p->parent != SIZE_MAX ? &m->processes[p->parent] : NULL;
 }
-
-/* Whether a launcher started it; without a launcher, whether nothing that is recorded did. */
-bool process_is_command(const struct model *m, const struct process *p);
-
-/* How the run ended: as the first COMMAND that failed, if any, else as the first process. NULL: there is no process. */
-const char *process_tree_end(const struct model *m);
