@@ -279,14 +279,14 @@ Test(pytorch_ops, knows_the_work_of_a_convolution_in_inference)
 /* A text that was cut, or that is nobody's. */
 Test(pytorch_ops, finds_arguments_in_texts_that_were_cut)
 {
-	static const char *const texts[] = {"[a,]", "[a, ", "[a,", "[", "[, , ", "[]"};
+	static const char *const cut[] = {"[a,]", "[a, ", "[a,", "[", "[, , ", "[]"};
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		struct operator_field list = {texts[i], strlen(texts[i])}, f;
+	for (size_t i = 0; i < sizeof(cut) / sizeof(*cut); i++) {
+		struct operator_field list = {cut[i], strlen(cut[i])}, f;
 
 		for (size_t n = 0; n < 4; n++) {
 			f = operator_list_at(&list, n);
-			cr_assert_leq(f.length, list.length, "%s, %zu", texts[i], n);
+			cr_assert_leq(f.length, list.length, "%s, %zu", cut[i], n);
 		}
 	}
 	cr_assert_null(operator_list_at(&(struct operator_field){0}, 0).text);

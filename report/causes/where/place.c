@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 
 /* WOKEN_NS: what a signal makes a thread do may come that much before the launcher's look. */
-enum { FEW_THREADS = 64, WOKEN_NS = 500000000 };
+enum { FEW_THREADS = 64, WOKEN_NS = 500000000, STACKS_BACK = 16 };
 
 /* Of an image that has only a bound of its start time, the PID may have been another process's before. */
 static bool is_image_of(const struct image *i, const struct look_process *p)
@@ -115,24 +115,34 @@ static struct where_item *new_item(struct where_place *p, const struct model *m,
 	return item;
 }
 
-/* The last stack that the thread recorded; of a look, before the call that it is in. */
+static bool is_of_a_file(const struct where_frame *line)
+{
+	return line && line->line->file;
+}
+
+/* The last stack that the thread recorded; of a look, before the call that it is in, and with a line: an interpreter
+ * that exits has stacks without its program's. */
 static void read_last_stack(const struct where_place *p, const struct where_item *item, struct where_stack *ret)
 {
 	const struct trace_thread *t = where_trace_thread(item->image, item->thread->head.tid);
 	struct where_item in = *item;
 	uint64_t before = UINT64_MAX;
+	bool is_before_call = !item->is_recorded && t && where_call_in_progress(&in, t, &before);
+	uint32_t stack;
+	unsigned tries = is_before_call ? STACKS_BACK : 1;
 
-	if (item->is_recorded || !t || !where_call_in_progress(&in, t, &before))
+	if (!is_before_call)
 		before = UINT64_MAX;
-	where_stack_done(ret);
-	where_stack_recorded(p->symbols, item->image, where_last_stack(item->image, t, before), ret);
+	do {
+		stack = where_last_stack(item->image, t, before, &before);
+		where_stack_done(ret);
+		where_stack_recorded(p->symbols, item->image, stack, ret);
+	} while (stack && --tries && !is_of_a_file(where_stack_line(ret)));
 }
 
 static bool has_line(const struct where_item *item)
 {
-	const struct where_frame *line = where_item_line(item);
-
-	return line && line->line->file;
+	return is_of_a_file(where_item_line(item));
 }
 
 void where_place_stack(const struct where_place *p, struct where_item *item)

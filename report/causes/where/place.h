@@ -130,8 +130,9 @@ const struct trace_thread *where_trace_thread(const struct image *image, uint32_
 bool where_call_in_progress(struct where_item *item, const struct trace_thread *thread, uint64_t *ret_start);
 /* Replaces what is known of a thread by what its trace has. */
 void where_item_from_trace(struct where_item *item, const struct model *m);
-/* The last stack that the thread recorded of what began before that tick; 0: none. */
-uint32_t where_last_stack(const struct image *image, const struct trace_thread *thread, uint64_t before);
+/* The last stack that the thread recorded of what began before that tick, and when; 0: none. */
+uint32_t where_last_stack(const struct image *image, const struct trace_thread *thread, uint64_t before,
+			  uint64_t *ret_start);
 void where_stack_recorded(struct symbols *symbols, const struct image *image, uint32_t stack, struct where_stack *ret);
 /* A look that has the processes of the model which none of the looks has and which did not end by themselves.
  * `ranks_only`: only ranks. The caller frees it by look_done(). */

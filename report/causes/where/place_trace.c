@@ -64,7 +64,7 @@ void where_item_from_trace(struct where_item *item, const struct model *m)
 }
 
 static uint32_t last_stack_since(const struct image *image, const struct trace_thread *thread, uint64_t since,
-				 uint64_t before)
+				 uint64_t before, uint64_t *ret_start)
 {
 	uint32_t last = 0;
 	struct cursor c;
@@ -75,13 +75,17 @@ static uint32_t last_stack_since(const struct image *image, const struct trace_t
 	while (cursor_next(&c, &e)) {
 		uint64_t arg = e.kind == TF_CALL || e.kind == TF_SAMPLE ? event_arg(&e, TF_ARG_STACK) : 0;
 
-		last = arg && event_start(&e) < before ? (uint32_t)tf_arg_value(arg) : last;
+		if (!arg || event_start(&e) >= before)
+			continue;
+		last = (uint32_t)tf_arg_value(arg);
+		*ret_start = event_start(&e);
 	}
 	return last;
 }
 
 /* Looks back by ever larger steps: the trace may be long, and its last chunks without a stack. */
-uint32_t where_last_stack(const struct image *image, const struct trace_thread *thread, uint64_t before)
+uint32_t where_last_stack(const struct image *image, const struct trace_thread *thread, uint64_t before,
+			  uint64_t *ret_start)
 {
 	uint64_t end, back = 0;
 	uint32_t last = 0;
@@ -91,7 +95,7 @@ uint32_t where_last_stack(const struct image *image, const struct trace_thread *
 	end = before < thread->last_ticks ? before : thread->last_ticks;
 	for (bool is_first = true; !last && (is_first || (before != UINT64_MAX && back < end)); is_first = false) {
 		back = is_first ? 0 : back ? back * BACK_STEP : BACK_TICKS;
-		last = last_stack_since(image, thread, end > back ? end - back : 0, before);
+		last = last_stack_since(image, thread, end > back ? end - back : 0, before, ret_start);
 	}
 	return last;
 }
