@@ -74,13 +74,13 @@ static void round_percent(const struct time_part *parts, size_t count, uint64_t 
 	}
 }
 
-/* Appends the parts in descending order with whole percentages that add up to 100: SUMMARY_PARTS at most, and
- * those that are kept; the last one is what the others have together. Those of 0 % are omitted. Frees their words. */
+/* Appends the parts in descending order with whole percentages that add up to 100: SUMMARY_PARTS at most, among them
+ * one that is kept; the last one is what the others have together. Those of 0 % are omitted. Frees their words. */
 static void add_parts(struct time_part *parts, size_t count, struct buffer *ret)
 {
 	unsigned percent[32] = {0}, shown = 0, left = 100;
 	uint64_t whole = 0;
-	size_t others = 0;
+	size_t others = 0, largest = SUMMARY_PARTS - 1;
 
 	for (size_t i = 0; i < count; i++)
 		whole += parts[i].ns;
@@ -88,11 +88,14 @@ static void add_parts(struct time_part *parts, size_t count, struct buffer *ret)
 		qsort(parts, count, sizeof(*parts), compare_parts);
 	if (whole)
 		round_percent(parts, count, whole, percent);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		others += percent[i] != 0;
+		if (parts[i].is_kept && percent[i] && i >= SUMMARY_PARTS - 1)
+			largest--;
+	}
 	for (size_t i = 0; i < count; i++) {
 		shown += percent[i] != 0;
-		if (percent[i] && (shown < SUMMARY_PARTS || others <= SUMMARY_PARTS || parts[i].is_kept)) {
+		if (percent[i] && (shown <= largest || others <= SUMMARY_PARTS || parts[i].is_kept)) {
 			buffer_print(ret, "%s%u %% %s", left < 100 ? " · " : "", percent[i],
 				     buffer_string(&parts[i].words));
 			left -= percent[i];
