@@ -295,6 +295,8 @@ static void propose_import(struct choice *k, const struct role *r, const struct 
 		buffer_done(&cause.edit);
 		return;
 	}
+	/* What passes through the import is not what its line costs, so the edit is not this finding's. */
+	buffer_clear(&cause.edit);
 	function_interval(all.saved_ns, &cause.saves);
 	cause.worth_ns = cause.saves.low_ns / 2;
 	cause.actor = costs_actor(k->costs, cause.line, "");
