@@ -8,7 +8,7 @@
 
 #include "report/base/text.h"
 #include "report/read/index.h"
-#include "runtime/shared/common/system_line.h"
+#include "runtime/shared/outside/system_line.h"
 
 enum { BOOT_DIGITS = 8 }; /* of HOST.BOOT.index */
 

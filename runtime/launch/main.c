@@ -14,7 +14,7 @@
 
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/sys.h"
-#include "runtime/shared/common/system_line.h"
+#include "runtime/shared/outside/system_line.h"
 
 /* Occupies closed standard descriptors, so that none of our files becomes COMMAND's stdin, stdout or stderr. */
 static void standard_descriptors_hold(void)

@@ -2,7 +2,7 @@
 /* The kernel, the C library, what they permit, and limits. Everything is only read, except for one perf event that is
  * opened and closed. */
 #include "report/live/doctor/doctor.h"
-#include "runtime/shared/common/system_line.h"
+#include "runtime/shared/outside/system_line.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -9,7 +9,7 @@
 
 #include "report/live/top/top.h"
 #include "runtime/shared/common/clock.h"
-#include "runtime/shared/common/system_line.h"
+#include "runtime/shared/outside/system_line.h"
 
 enum { PATIENCE_NS = 1000000000 };
 static const uint64_t own_request = 1; /* those of `pillion where` are random */

@@ -13,8 +13,8 @@
 #include "runtime/launch/perf/perf.h"
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/range.h"
-#include "runtime/shared/common/system_line.h"
 #include "runtime/shared/format/trace_notes.h"
+#include "runtime/shared/outside/system_line.h"
 
 enum {
 	INDEX_MS = 50,

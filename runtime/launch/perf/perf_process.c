@@ -14,7 +14,7 @@
 #include "runtime/launch/perf/perf.h"
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/sys.h"
-#include "runtime/shared/common/system_line.h"
+#include "runtime/shared/outside/system_line.h"
 
 enum { MAPS_MOST = 65536, COMMAND_BYTES = 1536, COMM_BYTES = 16, STACK_MOST = 256, ELF_BYTES = 65536 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What small files of /proc/sys say, for programs outside of the target. */
+/* What small files of /proc/sys say. */
 #pragma once
 
 #include <stdlib.h>
