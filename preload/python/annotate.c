@@ -226,12 +226,12 @@ static void *torch_close(void *self, void *unused)
 
 static void *record_try(void *self, void *unused)
 {
-	return python_bool(annotate_operators_try());
+	return python_bool(annotate_operators_try(process_options.pytorch == PYTORCH_SHAPES));
 }
 
 static void *record_settle(void *self, void *unused)
 {
-	return python_bool(annotate_operators_settle(process_options.pytorch == PYTORCH_SHAPES));
+	return python_bool(annotate_operators_settle());
 }
 
 /* record_begin() -> number, 0: not possible; record_end(number) */

@@ -306,6 +306,7 @@ static unsigned __int128 types; /* bit n: 16 bits of each tensor were the type o
 static uint16_t type; /* the current one */
 static unsigned seen[KINDS], ends;
 static uint64_t trial;
+static bool learns_arguments;
 
 /* Arguments are on the stack. */
 static bool are_values(struct values v, size_t count)
@@ -385,7 +386,8 @@ static void *begin_trial(void **ret, const struct record *r)
 	for (unsigned i = 0; i < WORDS; i++)
 		if (word_at(r, i * sizeof(wanted)) != wanted)
 			places &= ~(1ull << i);
-	learn(r, kind);
+	if (learns_arguments)
+		learn(r, kind);
 	seen[kind]++;
 	return ret;
 }
@@ -395,7 +397,7 @@ static void end_trial(const struct record *r, void *context)
 	ends++;
 }
 
-bool annotate_operators_try(void)
+bool annotate_operators_try(bool has_shapes)
 {
 	static const char library[] = "libtorch_cpu.so";
 
@@ -409,6 +411,7 @@ bool annotate_operators_try(void)
 	TORCH_FUNCTIONS(FIND)
 #undef FIND
 	torch.undefined = dso_library_symbol("libc10.so", "_ZN3c1019UndefinedTensorImpl10_singletonE");
+	learns_arguments = has_shapes;
 	places = UINT64_MAX;
 	inputs = UINT64_MAX >> 1; /* a number follows */
 	ranks = UINT64_MAX >> (64 - (HALVES / 4 - 1));
@@ -422,7 +425,7 @@ static bool is_single(uint64_t bits)
 	return bits && !(bits & (bits - 1));
 }
 
-bool annotate_operators_settle(bool has_shapes)
+bool annotate_operators_settle(void)
 {
 	unsigned half = 0;
 
@@ -433,7 +436,7 @@ bool annotate_operators_settle(bool has_shapes)
 	layout.type = half * sizeof(uint16_t);
 	layout.sizes = ranks ? (unsigned)__builtin_ctzll(ranks) : 0;
 	return seen[EMPTY] == TURNS && seen[NEG] == TURNS && seen[DROPOUT] == TURNS && ends == KINDS * TURNS &&
-	       is_single(places) && (!has_shapes || (half < HALVES && layout.items && is_single(inputs) &&
+	       is_single(places) && (!learns_arguments || (half < HALVES && layout.items && is_single(inputs) &&
 						     is_single(ranks)));
 }
 

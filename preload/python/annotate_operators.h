@@ -10,12 +10,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Begins the trial on the calling thread. False: this PyTorch does not have what is needed. To be followed by
- * aten::empty of [3] and aten::neg and aten::dropout of it, in turn, with several types. */
-bool annotate_operators_try(void);
+/* Begins the trial on the calling thread, of arguments only if has_shapes. False: this PyTorch does not have what is
+ * needed. To be followed by aten::empty of [3] and aten::neg and aten::dropout of it, in turn, with several types. */
+bool annotate_operators_try(bool has_shapes);
 
-/* Ends it. True: operators can be recorded, with their shapes and arguments if these are wanted. */
-bool annotate_operators_settle(bool has_shapes);
+/* Ends it. True: operators can be recorded, with their shapes and arguments if these were looked for. */
+bool annotate_operators_settle(void);
 
 /* Replaces the latest callback of the calling thread, that of emit_nvtx, by ours. PyTorch's threads that execute a part
  * of the thread's work inherit it. Returns its number, 0: not possible. To be removed in the same thread, before

@@ -354,8 +354,8 @@ void verdict_end(struct run *run)
 	if (verdict.held_ns && !verdict.is_said) {
 		held_wait();
 		end_say(run);
-	/* COMMAND has failed because mpirun is gone: what was seen before is the cause. */
 	} else if (is_due && getppid() != run->parent && (verdict.bytes || verdict_is_claimed(run))) {
+		/* COMMAND has failed because mpirun is gone: what was seen before is the cause. */
 		forwarder_pass(run);
 		end_say(run);
 	} else if (is_due) {
