@@ -5,6 +5,8 @@
 
 #include "preload/hook/call.h"
 #include "runtime/recorder/loader/dso.h"
+#include "runtime/recorder/record/process.h"
+#include "runtime/recorder/record/thread/thread.h"
 #include "runtime/recorder/stack/stack.h"
 #include "runtime/shared/common/sys.h"
 

@@ -5,6 +5,7 @@
 #include "runtime/recorder/record/profile/profile.h"
 #include "runtime/recorder/record/short_sample.h"
 #include "runtime/recorder/record/slow_down.h"
+#include "runtime/recorder/record/thread/thread.h"
 #include "runtime/recorder/record/traffic.h"
 #include "runtime/recorder/stack/stack.h"
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "runtime/recorder/record/directory.h"
+#include "runtime/recorder/record/thread/thread.h"
 #include "runtime/recorder/record/traffic.h"
 
 /* Whether the kernel has read the path, so that it can be read here. It returns other errors, as EFAULT and EINVAL,

@@ -9,6 +9,7 @@
 #include "preload/hook/caller.h"
 #include "runtime/recorder/loader/dso.h"
 #include "runtime/recorder/python/pystack.h"
+#include "runtime/recorder/record/thread/thread.h"
 #include "runtime/recorder/stack/object.h"
 #include "runtime/recorder/stack/stack.h"
 #include "runtime/shared/common/sys.h"

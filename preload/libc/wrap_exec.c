@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "runtime/recorder/record/identity.h"
+#include "runtime/recorder/record/process.h"
 #include "runtime/shared/common/foreign_profiler.h"
 #include "runtime/shared/common/preloadable.h"
 #include "runtime/recorder/stack/sample_mask.h"

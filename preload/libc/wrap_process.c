@@ -3,6 +3,8 @@
 #include <sched.h>
 #include <string.h>
 
+#include "runtime/recorder/record/process.h"
+#include "runtime/recorder/record/thread/thread.h"
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/hot.h"
 #include "runtime/recorder/loader/loader.h"

@@ -9,6 +9,7 @@
 
 #include "preload/hook/hook.h"
 #include "runtime/recorder/record/process.h"
+#include "runtime/recorder/record/thread/thread.h"
 #include "runtime/recorder/recorder.h"
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/sys.h"

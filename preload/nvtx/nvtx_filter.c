@@ -6,6 +6,7 @@
 
 #include "runtime/recorder/device/cupti.h"
 #include "runtime/recorder/record/names.h"
+#include "runtime/recorder/record/process.h"
 #include "runtime/shared/base/text.h"
 
 enum { PATTERN = 1024, SEEN = 8, MATCHES = 8, OPEN = 64 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From texts of NVTX, plain, wide and registered, to string ids of the trace. */
 #include "preload/nvtx/nvtx_tool.h"
+#include "runtime/recorder/record/process.h"
+#include "runtime/recorder/record/thread/thread.h"
 #include "runtime/shared/common/hot.h"
 
 #include "runtime/recorder/record/names.h"

@@ -2,6 +2,7 @@
 #include "preload/openmp/openmp.h"
 
 #include "runtime/recorder/record/intern_table.h"
+#include "runtime/recorder/record/thread/thread.h"
 #include "runtime/recorder/stack/module.h"
 #include "runtime/shared/common/sys.h"
 

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "runtime/recorder/record/event.h"
+#include "runtime/recorder/record/process.h"
+#include "runtime/recorder/record/thread/thread.h"
 #include "runtime/shared/common/functions.h"
 #include "runtime/recorder/loader/dso.h"
 #include "runtime/shared/common/sys.h"

@@ -17,6 +17,7 @@
 #include "runtime/recorder/record/event.h"
 #include "runtime/recorder/record/intern_table.h"
 #include "runtime/recorder/record/names.h"
+#include "runtime/recorder/record/thread/thread.h"
 #include "runtime/shared/common/sys.h"
 
 /* CODES, BLOCKS: of the process; functions and blocks of lines beyond these are not recorded, which a note says. */

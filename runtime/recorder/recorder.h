@@ -5,7 +5,8 @@
 
 #include <stdbool.h>
 
-#include "runtime/recorder/record/thread/thread.h"
+#include "runtime/recorder/record/process_state.h"
+#include "runtime/recorder/record/thread/thread_state.h"
 
 /* The slow path of a recorded call: attaches the thread. If the recorder has not been started in this image yet, it
  * is started first: at load, at the first call of a forked child, or at a call before our constructor has run.

@@ -15,6 +15,7 @@
 
 #include "preload/hook/call.h"
 #include "runtime/recorder/record/file.h"
+#include "runtime/recorder/record/thread/thread.h"
 #include "runtime/recorder/recorder.h"
 
 /* Tests read the trace file, which an image creates only when its place in the range file is full. */

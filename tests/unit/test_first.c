@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "recorder.h"
+#include "runtime/recorder/record/first_chunk.h"
 
 #define FOUR(name)                                                                                                     \
 	{name "0", TF_GROUP_OSRT}, {name "1", TF_GROUP_OSRT}, {name "2", TF_GROUP_OSRT}, {name "3", TF_GROUP_OSRT}

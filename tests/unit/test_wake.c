@@ -2,7 +2,7 @@
 /* Who ended a wait: notes of releases, and which of them a waiter finds. */
 #include <criterion/criterion.h>
 
-#include "runtime/recorder/record/thread/thread.h"
+#include "runtime/recorder/record/thread/thread_state.h"
 #include "runtime/recorder/record/wake.h"
 #include "runtime/shared/common/clock.h"
 

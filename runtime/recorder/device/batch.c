@@ -2,6 +2,7 @@
 #include "runtime/recorder/device/batch.h"
 
 #include "runtime/recorder/record/event.h"
+#include "runtime/recorder/record/thread/thread.h"
 
 enum { RECORD = 10 * 6 }; /* bytes of the longest record */
 

@@ -20,9 +20,9 @@
 #include "runtime/recorder/device/graph.h"
 #include "runtime/recorder/record/event.h"
 #include "runtime/recorder/record/identity.h"
+#include "runtime/recorder/record/process.h"
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/foreign_profiler.h"
-#include "runtime/shared/common/sys.h"
 
 enum { FLUSH_COMPLETE = 0, FLUSH_FORCED = 1, PATIENCE = 16, LAUNCHES_WITHOUT_RECORD = 32, WAITS = 8 };
 

@@ -5,6 +5,7 @@
 #include "runtime/recorder/device/cupti_client.h"
 #include "runtime/recorder/device/cupti_layout.h"
 #include "runtime/recorder/device/cupti_state.h"
+#include "runtime/recorder/record/process.h"
 #include "runtime/shared/base/cuda_hardware.h"
 #include "runtime/shared/base/text.h"
 

@@ -5,6 +5,7 @@
 
 #include "runtime/recorder/device/cupti_state.h"
 #include "runtime/recorder/record/event.h"
+#include "runtime/recorder/record/process.h"
 #include "runtime/shared/base/text.h"
 
 LARGE char cupti_source_library[PATH_MAX];

@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/recorder/record/process.h"
+#include "runtime/recorder/record/process_state.h"
 #include "runtime/recorder/record/thread/thread.h"
 
 enum cupti_phase {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/recorder/device/event_pool.h"
+#include "runtime/recorder/record/process.h"
+#include "runtime/recorder/record/thread/thread.h"
 #include "runtime/shared/common/hot.h"
 
 #include <string.h>

@@ -8,6 +8,7 @@
 #include "runtime/recorder/device/event_pool.h"
 #include "runtime/recorder/loader/dso.h"
 #include "runtime/recorder/record/event.h"
+#include "runtime/recorder/record/thread/thread.h"
 #include "runtime/shared/common/clock.h"
 
 enum { TAKEN_BEFORE_COLLECTION = 32, BUSY_STREAMS = 16, DEFAULT_STREAMS = 2, CUDA_12 = 12000 };

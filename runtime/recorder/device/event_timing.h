@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "runtime/recorder/record/process.h"
+#include "runtime/recorder/record/process_state.h"
 #include "runtime/shared/format/trace_format.h"
 
 extern uint64_t event_timing_on; /* generation of the image in which operations are timed; 0: none */

@@ -8,6 +8,7 @@
 #include "runtime/recorder/device/cupti_state.h"
 #include "runtime/recorder/device/event_timing.h"
 #include "runtime/recorder/loader/dso.h"
+#include "runtime/recorder/record/process.h"
 #include "runtime/shared/format/trace_format.h"
 
 uint32_t graph_captures HOT;

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "runtime/recorder/record/process.h"
+#include "runtime/recorder/record/process_state.h"
 #include "runtime/shared/common/hot.h"
 
 /* Stream captures in progress. It may be too high, because a stream may be destroyed during a capture; then the

@@ -9,6 +9,7 @@
 
 #include "runtime/recorder/loader/dso.h"
 #include "runtime/recorder/python/pystack_object.h"
+#include "runtime/recorder/record/process.h"
 #include "runtime/shared/base/text.h"
 
 enum { NONE = PYSTACK_NONE, OWNED_BY_GENERATOR = 1, OWNED_BY_C = 3, CHECKED_STACKS = 16, UNIT = 2, PAGE = 4096 };

@@ -5,6 +5,7 @@
 #include "runtime/recorder/python/pystack.h"
 #include "runtime/recorder/python/pystack_object.h"
 #include "runtime/recorder/record/event.h"
+#include "runtime/recorder/record/process.h"
 #include "runtime/recorder/record/ring/ring.h"
 #include "runtime/shared/base/slowed.h"
 #include "runtime/shared/base/utf8.h"

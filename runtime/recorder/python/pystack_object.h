@@ -5,7 +5,7 @@
 #include <sys/uio.h>
 
 #include "runtime/recorder/loader/readable.h"
-#include "runtime/recorder/record/process.h"
+#include "runtime/recorder/record/process_state.h"
 #include "runtime/shared/common/pystack_layout.h"
 #include "runtime/shared/common/sys.h"
 

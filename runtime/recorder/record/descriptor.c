@@ -7,8 +7,10 @@
 #include <sys/un.h>
 
 #include "runtime/recorder/record/event.h"
+#include "runtime/recorder/record/process.h"
 #include "runtime/recorder/record/profile/profile_state.h"
 #include "runtime/recorder/record/thread/spare_stack.h"
+#include "runtime/recorder/record/thread/thread.h"
 #include "runtime/shared/base/text.h"
 #include "runtime/shared/common/sys.h"
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#include "runtime/recorder/record/process.h"
+#include "runtime/recorder/record/process_state.h"
 
 /* Does the trace describe what `fd` refers to now? The state is odd if so. Each change advances it to the next even
  * number, so that a description that was prepared meanwhile is discarded. */

@@ -8,6 +8,7 @@
 
 #include "runtime/recorder/record/descriptor.h"
 #include "runtime/recorder/record/event.h"
+#include "runtime/recorder/record/process.h"
 #include "runtime/shared/base/text.h"
 #include "runtime/shared/common/sys.h"
 

@@ -5,6 +5,7 @@
 #include "runtime/recorder/record/blob.h"
 #include "runtime/recorder/record/profile/profile_state.h"
 #include "runtime/recorder/record/ring/ring_blob.h"
+#include "runtime/recorder/record/thread/thread.h"
 
 HOT int event_args_most = 2;
 bool (*event_instead)(uint64_t now, uint64_t first, const uint64_t *args, unsigned count);

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/recorder/record/process.h"
-#include "runtime/recorder/record/thread/thread.h"
+#include "runtime/recorder/record/process_state.h"
+#include "runtime/recorder/record/thread/thread_state.h"
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/format/trace_format.h"
 

@@ -6,14 +6,6 @@
 
 #include <stdint.h>
 
-enum { FIRST_CHUNK_AREAS = 128 };
-
-struct first_chunk_area {
-	void *at; /* NULL: unused. Changed under process.growing */
-	uint64_t offset;
-	uint32_t count, live; /* live: chunks that have not been released */
-};
-
 /* Returns a zeroed chunk and its area, for first_chunk_release(); NULL: failed. */
 void *first_chunk_take(uint64_t *ret_offset, uint32_t *ret_area);
 void first_chunk_release(uint32_t area);

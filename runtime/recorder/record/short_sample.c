@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/recorder/record/short_sample.h"
 
+#include "runtime/recorder/record/process_state.h"
 #include "runtime/shared/common/clock.h"
 
 void short_choose(struct thread *t)

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "runtime/recorder/record/process.h"
+#include "runtime/recorder/record/process_state.h"
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/sys.h"
 #include "runtime/shared/base/slowed.h"

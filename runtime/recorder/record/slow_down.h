@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "runtime/recorder/record/thread/thread.h"
+#include "runtime/recorder/record/thread/thread_state.h"
 
 /* With it, the recorder's own time on the pages of threads is that of the delays only, as they were: a sleep ends late
  * on a busy machine. */

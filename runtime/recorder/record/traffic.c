@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "runtime/recorder/record/profile/profile.h"
+#include "runtime/recorder/record/thread/thread.h"
 #include "runtime/shared/common/sys.h"
 
 /* PROBES: entries of the table that are searched for a pair. DESCRIBED: after each so many calls, an unknown descriptor

@@ -8,6 +8,7 @@
 
 #include "runtime/recorder/record/event.h"
 #include "runtime/recorder/record/identity.h"
+#include "runtime/recorder/record/thread/thread.h"
 #include "runtime/shared/base/text.h"
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/sys.h"

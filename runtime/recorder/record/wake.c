@@ -3,7 +3,7 @@
 
 #include <sys/mman.h>
 
-#include "runtime/recorder/record/thread/thread.h"
+#include "runtime/recorder/record/thread/thread_state.h"
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/sys.h"
 

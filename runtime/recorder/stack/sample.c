@@ -12,6 +12,7 @@
 #include "runtime/recorder/record/process.h"
 #include "runtime/recorder/record/profile/profile.h"
 #include "runtime/recorder/record/slow_down.h"
+#include "runtime/recorder/record/thread/thread.h"
 #include "runtime/recorder/stack/altstack.h"
 #include "runtime/recorder/stack/sample_mask.h"
 #include "runtime/recorder/stack/sampler.h"

@@ -27,7 +27,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "runtime/recorder/record/thread/thread.h"
+#include "runtime/recorder/record/thread/thread_state.h"
 
 /* Selects the signal. Once per image that was exec'ed. Under a guard. */
 void sample_init(void);

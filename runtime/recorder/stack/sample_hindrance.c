@@ -6,7 +6,7 @@
 #include "runtime/recorder/loader/dso.h"
 #include "runtime/recorder/record/capture.h"
 #include "runtime/recorder/record/identity.h"
-#include "runtime/recorder/record/process.h"
+#include "runtime/recorder/record/process_state.h"
 #include "runtime/recorder/stack/sample.h"
 #include "runtime/shared/common/sys.h"
 

@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-#include "runtime/recorder/record/process.h"
+#include "runtime/recorder/record/process_state.h"
 #include "runtime/recorder/stack/altstack.h"
 #include "runtime/recorder/stack/sample_mask.h"
 #include "runtime/shared/common/clock.h"

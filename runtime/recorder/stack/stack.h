@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "runtime/recorder/record/thread/thread.h"
+#include "runtime/recorder/record/thread/thread_state.h"
 #include "runtime/recorder/stack/place.h"
 
 enum { STACK_FRAMES = 512 };	/* the maximum of --backtrace-depth */

@@ -9,6 +9,7 @@
 #include "runtime/recorder/record/intern_table.h"
 #include "runtime/recorder/record/profile/profile_row.h"
 #include "runtime/recorder/record/profile/profile_state.h"
+#include "runtime/recorder/record/thread/thread.h"
 #include "runtime/shared/common/sys.h"
 
 /* RESERVE: room of the last chunk that only rows "other" take. */

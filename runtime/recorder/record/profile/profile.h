@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "runtime/recorder/record/process.h"
-#include "runtime/recorder/record/thread/thread.h"
+#include "runtime/recorder/record/process_state.h"
+#include "runtime/recorder/record/thread/thread_state.h"
 
 /* Adds a call with these arguments to its row; `stack` 0: none. The thread's page is in the trace file. */
 __attribute__((noinline)) void profile_call(struct thread *t, unsigned function, uint64_t duration, uint32_t stack,

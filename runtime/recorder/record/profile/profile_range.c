@@ -6,6 +6,7 @@
 #include "runtime/recorder/record/event.h"
 #include "runtime/recorder/record/profile/profile_row.h"
 #include "runtime/recorder/record/profile/profile_state.h"
+#include "runtime/recorder/record/thread/thread.h"
 #include "runtime/shared/common/sys.h"
 
 /* DEPTH: open pushes of a thread that are known. PLACES: where a started range may be. */

@@ -13,7 +13,9 @@
  * calls leave nothing to the ranges that begin later. docs/decisions/profile-mode.md has the reasons. */
 #pragma once
 
-#include "runtime/recorder/record/thread/thread.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* Adds a PUSH, POP, RANGE_START or RANGE_END to its row, and ignores a MARK: the arguments are those of
  * event_instant(). False: it is to be recorded as an event. */

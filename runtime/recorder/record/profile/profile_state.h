@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "runtime/recorder/record/intern_table.h"
-#include "runtime/recorder/record/process.h"
+#include "runtime/recorder/record/process_state.h"
 
 /* A range of NVTX that is open. */
 struct profile_open {

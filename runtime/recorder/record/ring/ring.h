@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "runtime/recorder/record/intern_table.h"
-#include "runtime/recorder/record/process.h"
+#include "runtime/recorder/record/process_state.h"
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/format/trace_format.h"
 

@@ -5,6 +5,7 @@
 
 #include "runtime/recorder/record/blob.h"
 #include "runtime/recorder/record/file.h"
+#include "runtime/recorder/record/thread/thread.h"
 #include "runtime/shared/common/sys.h"
 
 enum { CHUNK = 65536 };

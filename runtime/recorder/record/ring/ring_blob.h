@@ -4,7 +4,7 @@
 #pragma once
 
 #include "runtime/recorder/record/ring/ring.h"
-#include "runtime/recorder/record/thread/thread.h"
+#include "runtime/recorder/record/thread/thread_state.h"
 
 /* Facts that stay for as long as the image: they are few, and are written once. */
 static inline bool ring_keeps(unsigned blob)

@@ -11,12 +11,12 @@
 #include "runtime/recorder/record/file.h"
 #include "runtime/recorder/record/first_chunk.h"
 #include "runtime/recorder/record/image.h"
+#include "runtime/recorder/record/process.h"
 #include "runtime/recorder/record/ring/ring_blob.h"
 #include "runtime/recorder/record/short_sample.h"
 #include "runtime/recorder/record/thread/apart.h"
 #include "runtime/recorder/record/thread/spare_stack.h"
 #include "runtime/shared/common/clock.h"
-#include "runtime/shared/common/sys.h"
 
 enum { FIRST_COUNTERS = 24, FIRST_SLOTS = 128, SECOND_CHUNK = 16384, THIRD_CHUNK = 65536, CHUNK = 262144 };
 /* SETTLED_ROOM: beside what is in the range file. A start of Python that nothing delays needs no second chunk then. */

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 
-#include "runtime/recorder/record/process.h"
+#include "runtime/recorder/record/process_state.h"
 #include "runtime/recorder/record/slow_down.h"
 #include "runtime/recorder/record/thread/thread.h"
 #include "runtime/shared/common/clock.h"
