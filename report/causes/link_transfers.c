@@ -24,12 +24,19 @@ static int compare_transfers(const void *left, const void *right)
 	return order_of((*a)->value, (*b)->value) ?: order_of((*a)->start_ns, (*b)->start_ns);
 }
 
-/* By channel, then by start. The caller frees them. */
-static struct moment **by_channel(const struct linker *l, const struct moments *of)
-{
-	struct moment **all = mem_alloc((of->count + 1) * sizeof(*all));
-	SCOPED_MEMORY size_t *places = mem_alloc((l->channels.count + 2) * sizeof(*places));
+/* By channel, then by start. */
+struct by_channel {
+	struct moment **items;
+	size_t *others; /* by place: the last one before it of the channel by another actor; SIZE_MAX: none */
+	size_t count;
+};
 
+static void by_channel_find(const struct linker *l, const struct moments *of, struct by_channel *ret)
+{
+	SCOPED_MEMORY size_t *places = mem_alloc((l->channels.count + 2) * sizeof(*places));
+	struct moment **all = mem_alloc((of->count + 1) * sizeof(*all));
+
+	*ret = (struct by_channel){all, mem_alloc((of->count + 1) * sizeof(*ret->others)), of->count};
 	for (size_t i = 0; i < of->count; i++)
 		places[of->items[i].value + 1]++;
 	for (size_t i = 1; i <= l->channels.count + 1; i++)
@@ -37,20 +44,30 @@ static struct moment **by_channel(const struct linker *l, const struct moments *
 	for (size_t i = 0; i < of->count; i++)
 		all[places[of->items[i].value]++] = &of->items[i];
 	sort_unless_sorted(all, of->count, sizeof(*all), compare_transfers);
-	return all;
+	for (size_t i = 0; i < of->count; i++)
+		ret->others[i] = !i || all[i - 1]->value != all[i]->value   ? SIZE_MAX
+				 : all[i - 1]->actor == all[i]->actor ? ret->others[i - 1]
+								      : i - 1;
+}
+
+static void by_channel_done(struct by_channel *t)
+{
+	free(t->items);
+	free(t->others);
 }
 
 /* The last transfer of the channel that another actor began before that time; NULL: none. */
-static const struct moment *last_before(struct moment *const *all, size_t count, const struct moment *other,
-					uint64_t ns)
+static const struct moment *last_before(const struct by_channel *t, const struct moment *other, uint64_t ns)
 {
-	size_t at = first_place(i, 0, count,
+	struct moment *const *all = t->items;
+	size_t at = first_place(i, 0, t->count,
 				all[i]->value < other->value ||
 					(all[i]->value == other->value && all[i]->start_ns < ns));
 
-	while (at && all[at - 1]->value == other->value && all[at - 1]->actor == other->actor)
-		at--;
-	return at && all[at - 1]->value == other->value ? all[at - 1] : NULL;
+	if (!at || all[at - 1]->value != other->value)
+		return NULL;
+	at = all[at - 1]->actor == other->actor ? t->others[at - 1] : at - 1;
+	return at == SIZE_MAX ? NULL : all[at];
 }
 
 /* The next transfer that the actor began soon after its wait for descriptors. */
@@ -68,40 +85,43 @@ static const struct moment *read_after(const struct moments *of, const struct mo
 
 /* A read that takes less than the threshold is not recorded. The wait before it is taken to be for the channel that
  * the thread read after an earlier wait, if somebody wrote to it just before the wait ended. */
-static const struct moment *write_at_end(struct moment *const *writes, size_t count, const struct moment *usual,
+static const struct moment *write_at_end(const struct by_channel *writes, const struct moment *usual,
 					 const struct moment *wait)
 {
-	const struct moment *write = last_before(writes, count, usual, wait->end_ns);
+	const struct moment *write = last_before(writes, usual, wait->end_ns);
 
 	return write && write->start_ns + WAKE_NS >= wait->end_ns ? write : NULL;
 }
 
+static bool is_long(const struct moment *m)
+{
+	return m->end_ns - m->start_ns >= CAUSES_WAIT_NS;
+}
+
 void link_transfers(struct linker *l)
 {
-	struct moments *reads = &l->of[MOMENT_READ], *writes = &l->of[MOMENT_WRITE];
-	SCOPED_MEMORY struct moment **read_places = by_channel(l, reads);
-	SCOPED_MEMORY struct moment **write_places = by_channel(l, writes);
+	SCOPED(by_channel) reads = {0}, writes = {0};
 	const struct moment *cause, *read, *usual = NULL;
 
-	list_each(struct moment, m, reads) {
-		cause = m->result ? last_before(write_places, writes->count, m, m->end_ns) : NULL;
-		if (cause && m->end_ns - m->start_ns >= CAUSES_WAIT_NS && cause->end_ns > m->start_ns)
+	by_channel_find(l, &l->of[MOMENT_READ], &reads);
+	by_channel_find(l, &l->of[MOMENT_WRITE], &writes);
+	list_each(struct moment, m, &l->of[MOMENT_READ]) {
+		cause = m->result && is_long(m) ? last_before(&writes, m, m->end_ns) : NULL;
+		if (cause && cause->end_ns > m->start_ns)
 			link_wait(l, m, cause->actor, cause->start_ns);
 	}
-	list_each(struct moment, m, writes) {
-		cause = m->end_ns - m->start_ns >= CAUSES_WAIT_NS
-				? last_before(read_places, reads->count, m, m->end_ns)
-				: NULL;
+	list_each(struct moment, m, &l->of[MOMENT_WRITE]) {
+		cause = is_long(m) ? last_before(&reads, m, m->end_ns) : NULL;
 		if (cause && cause->start_ns > m->start_ns)
 			link_wait(l, m, cause->actor, cause->start_ns);
 	}
 	list_each(struct moment, m, &l->of[MOMENT_POLL]) {
-		read = read_after(reads, m);
-		cause = read && read->result ? last_before(write_places, writes->count, read, m->end_ns) : NULL;
+		read = read_after(&l->of[MOMENT_READ], m);
+		cause = read && read->result ? last_before(&writes, read, m->end_ns) : NULL;
 		if (read)
 			usual = read;
 		else if (usual && usual->actor == m->actor)
-			cause = write_at_end(write_places, writes->count, usual, m);
+			cause = write_at_end(&writes, usual, m);
 		if (cause && cause->end_ns > m->start_ns)
 			link_wait(l, m, cause->actor, cause->start_ns);
 	}
