@@ -114,7 +114,8 @@ const struct prices *costs_prices(struct costs *k)
 	return &k->prices;
 }
 
-uint64_t costs_below(struct costs *k, struct own_stacks *own, uint32_t function, struct saving *ret_saves)
+uint64_t costs_below(struct costs *k, struct own_stacks *own, const uint32_t *functions, size_t count,
+		     struct saving *ret_saves)
 {
 	float *shares;
 	double end;
@@ -123,7 +124,7 @@ uint64_t costs_below(struct costs *k, struct own_stacks *own, uint32_t function,
 	*ret_saves = (struct saving){0};
 	if (!k->causes)
 		return 0;
-	shares = function_shares(k->causes, own, function, &end);
+	shares = function_shares(k->causes, own, functions, count, &end);
 	ns = function_saving(k->causes, shares, end, k->path.by_what, k->total, ret_saves);
 	free(shares);
 	return ns;

@@ -23,9 +23,10 @@ bool costs_of_edit(struct costs *k, const char *edit, struct saving *ret);
 /* What `whatif --rank` has. Owned by the costs. */
 const struct prices *costs_prices(struct costs *k);
 
-/* The time on the critical path that passes through a function, which is not more than the run's; and what a
- * change of it saves, at most that. */
-uint64_t costs_below(struct costs *k, struct own_stacks *own, uint32_t function, struct saving *ret_saves);
+/* The time on the critical path that passes through any of these functions, which is not more than the run's; and
+ * what a change of them saves, at most that. */
+uint64_t costs_below(struct costs *k, struct own_stacks *own, const uint32_t *functions, size_t count,
+		     struct saving *ret_saves);
 
 /* How many processes the line has started and awaited, which are a part of it. */
 size_t costs_started(struct costs *k, const struct code_line *line);

@@ -182,14 +182,37 @@ static const struct code_line *place_line(const struct choice *k, const struct s
 	return symbols_line(k->context->symbols, function->name, *function->file ? function->file : NULL, f->line);
 }
 
-/* "function~job.py:f=0" */
-static void edit_words(const struct choice *k, const struct spine_frame *f, struct buffer *ret)
+/* "function~job.py:f=0", "function~job.py:f|job.py:g=0" */
+static void edit_words(const struct choice *k, const uint32_t *functions, size_t count, struct buffer *ret)
 {
-	const struct own_function *function = &k->own.functions[f->function];
-	const char *base = strrchr(function->file, '/');
+	for (size_t i = 0; i < count; i++) {
+		const struct own_function *function = &k->own.functions[functions[i]];
+		const char *base = strrchr(function->file, '/');
 
-	buffer_print(ret, "function~%s%s%s=0", base ? base + 1 : function->file, *function->file ? ":" : "",
-		     function->name);
+		buffer_print(ret, "%s%s%s%s", i ? "|" : "function~", base ? base + 1 : function->file,
+			     *function->file ? ":" : "", function->name);
+	}
+	buffer_text(ret, "=0");
+}
+
+/* A caller need not carry all of the place's time, so each has the time that passes through it or the place. Those in
+ * between may also be around other things: they have no more than the outermost one, whose price this is. */
+static void price_frames(struct choice *k, const struct spine *spine, struct fix_first_cause *cause)
+{
+	uint32_t pair[2] = {spine->frames[0].function, spine->frames[spine->count - 1].function};
+	struct saving outer;
+
+	costs_below(k->costs, &k->own, pair, 1, &outer);
+	for (size_t i = 0; i < spine->count; i++) {
+		uint32_t functions[2] = {spine->frames[i].function, pair[1]};
+		struct saving saves;
+		uint64_t ns = costs_below(k->costs, &k->own, functions, 2, &saves);
+
+		if (!i)
+			cause->saves = saves;
+		add_frame(k, &spine->frames[i], i && ns > cause->frames[0].ns ? cause->frames[0].ns : ns, cause);
+	}
+	edit_words(k, pair, cause->saves.saved_ns > outer.saved_ns ? 2 : 1, &cause->edit);
 }
 
 /* What devices do, and the waits for them, are causes by themselves. */
@@ -252,22 +275,12 @@ static void propose_spine(struct choice *k, const struct role *r, const struct r
 	/* by CPU time, so that a busy machine changes nothing */
 	if (spine->frames[0].ns < FIX_NS)
 		return;
-	for (size_t i = 0; i < spine->count; i++) {
-		struct saving saves;
-		uint64_t ns = costs_below(k->costs, &k->own, spine->frames[i].function, &saves);
-
-		add_frame(k, &spine->frames[i], ns, &cause);
-		if (!i)
-			cause.saves = saves;
-		else if (cause.frames[i].ns > cause.frames[0].ns)
-			cause.frames[i].ns = cause.frames[0].ns;
-	}
+	price_frames(k, spine, &cause);
 	price_by_cpu(k, r, spine, &cause);
 	limit_to_work(k, r, &cause);
 	cause.callee = mem_copy_text(cause.callee, strlen(cause.callee));
 	/* of threads and processes of one program without lines, one stays */
 	cause.line = place_line(k, &spine->frames[s->is_foreign ? 0 : spine->count - 1]);
-	edit_words(k, &spine->frames[0], &cause.edit);
 	cause.worth_ns = worth_of(r, &cause.saves);
 	if (cause.worth_ns >= *worth_ns)
 		cause.worth_ns = *worth_ns - (*worth_ns > 0);
@@ -400,7 +413,7 @@ void fix_first_callers(struct choice *k, struct fix_first_cause *cause)
 	for (first = spine.count; first; first--) {
 		struct saving below;
 
-		ns[first - 1] = costs_below(k->costs, &k->own, spine.frames[first - 1].function, &below);
+		ns[first - 1] = costs_below(k->costs, &k->own, &spine.frames[first - 1].function, 1, &below);
 		if (FUNCTION_LEAST * (double)ns[first - 1] > (double)saved_ns)
 			break;
 		saves = below;
@@ -415,7 +428,7 @@ void fix_first_callers(struct choice *k, struct fix_first_cause *cause)
 	if (cause->is_of_callers) {
 		cause->saves = saves;
 		buffer_clear(&cause->edit);
-		edit_words(k, &spine.frames[first], &cause->edit);
+		edit_words(k, &spine.frames[first].function, 1, &cause->edit);
 	}
 }
 

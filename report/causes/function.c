@@ -13,8 +13,9 @@ enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t) };
 struct wanted {
 	struct causality *causes;
 	struct own_stacks *own;
-	uint32_t function; /* of own */
-	const char *name;
+	const uint32_t *functions; /* of own */
+	size_t count;
+	struct texts names;
 	struct map places; /* of frames -> 1 + whether they are of a function of that name */
 	struct map all, below; /* by image: CPU time, but for the program's end */
 	double below_ns, end_ns; /* of CPU time: in all; its parts of the programs' ends, which are in that, too */
@@ -81,7 +82,12 @@ static float *shares_of(struct causality *s, bool (*is_below)(struct wanted *, c
 
 static bool is_below_own(struct wanted *w, const struct editable_stack *stack)
 {
-	return own_stack_has(w->own, own_stack_of(w->own, stack->image, stack->stack), w->function);
+	uint32_t number = own_stack_of(w->own, stack->image, stack->stack);
+	bool is_such = false;
+
+	for (size_t i = 0; i < w->count && !is_such; i++)
+		is_such = own_stack_has(w->own, number, w->functions[i]);
+	return is_such;
 }
 
 static double part_of_end(const struct wanted *w)
@@ -89,9 +95,10 @@ static double part_of_end(const struct wanted *w)
 	return w->below_ns > 0 ? w->end_ns / w->below_ns : 0;
 }
 
-float *function_shares(struct causality *s, struct own_stacks *own, uint32_t function, double *ret_end)
+float *function_shares(struct causality *s, struct own_stacks *own, const uint32_t *functions, size_t count,
+		       double *ret_end)
 {
-	struct wanted w = {.causes = s, .own = own, .function = function};
+	struct wanted w = {.causes = s, .own = own, .functions = functions, .count = count};
 	bool is_any;
 	float *ret = shares_of(s, is_below_own, &w, &is_any);
 
@@ -102,7 +109,7 @@ float *function_shares(struct causality *s, struct own_stacks *own, uint32_t fun
 /* ---- functions by their names ---- */
 
 /* "f" and "C.f" are C.f; "job.py:f" is that of this file. */
-static bool is_named(const char *wanted, const char *name, const char *file)
+static bool is_of_name(const char *wanted, const char *name, const char *file)
 {
 	const char *colon = strrchr(wanted, ':'), *plain = colon && colon[-1] != ':' ? colon + 1 : wanted;
 	size_t length = strlen(name), size = strlen(plain);
@@ -118,6 +125,14 @@ static bool is_named(const char *wanted, const char *name, const char *file)
 	       (length == size || name[length - size - 1] == '.' || name[length - size - 1] == ':');
 }
 
+static bool is_named(const struct wanted *w, const char *name, const char *file)
+{
+	for (size_t i = 0; i < w->names.count; i++)
+		if (is_of_name(w->names.items[i], name, file))
+			return true;
+	return false;
+}
+
 static bool is_below_named(struct wanted *w, const struct editable_stack *stack)
 {
 	uint32_t number = own_stack_of(w->own, stack->image, stack->stack);
@@ -127,7 +142,7 @@ static bool is_below_named(struct wanted *w, const struct editable_stack *stack)
 	for (uint32_t i = 0; i < w->own->stacks[number].count && !is_such; i++) {
 		const struct own_function *f = &w->own->functions[frames[i].function];
 
-		is_such = is_named(w->name, f->name, f->file);
+		is_such = is_named(w, f->name, f->file);
 	}
 	return is_such;
 }
@@ -137,7 +152,7 @@ static bool is_frame_named(struct wanted *w, const struct symbol_frame *f)
 	uint64_t *known = map_put(&w->places, f->place, 0, NULL);
 
 	if (!*known)
-		*known = 1 + is_named(w->name, f->exact->function, f->exact->file);
+		*known = 1 + is_named(w, f->exact->function, f->exact->file);
 	return *known > 1;
 }
 
@@ -152,15 +167,26 @@ static bool is_below_frame(struct wanted *w, const struct editable_stack *stack)
 	return is_such;
 }
 
+/* The whole text is a name, too: "operator|". */
+static void add_names(const char *text, struct texts *ret)
+{
+	texts_add(ret, "%s", text);
+	for (const char *at = text, *end; strchr(text, '|') && *at; at = end + (*end == '|')) {
+		end = at + strcspn(at, "|");
+		texts_add(ret, "%.*s", (int)(end - at), at);
+	}
+}
+
 float *function_shares_named(struct causality *s, const char *name, double *ret_end)
 {
 	SCOPED(own_stacks) own = {0};
-	struct wanted w = {.causes = s, .own = &own, .name = name,
+	struct wanted w = {.causes = s, .own = &own,
 			   .frames = mem_alloc(STACK_FRAMES * sizeof(*w.frames))};
 	float *ret;
 	bool is_any;
 
 	own_stacks_init(&own, s->context->symbols);
+	add_names(name, &w.names);
 	ret = shares_of(s, is_below_named, &w, &is_any);
 	if (!is_any) {
 		free(ret);
@@ -168,6 +194,7 @@ float *function_shares_named(struct causality *s, const char *name, double *ret_
 	}
 	*ret_end = part_of_end(&w);
 	map_done(&w.places);
+	texts_done(&w.names);
 	free(w.frames);
 	if (!is_any) {
 		free(ret);

@@ -11,12 +11,13 @@
  * all of it. docs/decisions/spine.md */
 #define FUNCTION_LEAST 0.3
 
-/* By editable: the part below an own function. The caller frees it. `ret_end`: of the CPU time below it, how much is
- * its part of the program's end. */
-float *function_shares(struct causality *s, struct own_stacks *own, uint32_t function, double *ret_end);
+/* By editable: the part below any of these own functions. The caller frees it. `ret_end`: of the CPU time below them,
+ * how much is their part of the program's end. */
+float *function_shares(struct causality *s, struct own_stacks *own, const uint32_t *functions, size_t count,
+		       double *ret_end);
 
-/* Likewise below the functions that a person names: NAME, CLASS.NAME, FILE:NAME; own ones, else those of libraries.
- * NULL: no stack has it. */
+/* Likewise below the functions that a person names: NAME, CLASS.NAME, FILE:NAME, or several with | between them; own
+ * ones, else those of libraries. NULL: no stack has any. */
 float *function_shares_named(struct causality *s, const char *name, double *ret_end);
 
 /* Multiplies the times of these parts. */

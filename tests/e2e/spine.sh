@@ -26,9 +26,9 @@ names = [f["Function"] for f in frames]
 print(eval(sys.argv[2]))' found.json "$1"
 }
 
-# lever NAME FRAMES PLACE: a program of levers.py, in whose spine these functions follow each other
+# lever NAME FRAMES PLACE [PROGRAM]...: a program of levers.py, in whose spine these functions follow each other
 lever() {
-	pillion -s cpu -o "$1" "$python" "$levers" "$1" 1.2 >out 2>err
+	pillion -s cpu -o "$1" "$python" "$levers" "$1" 1.2 "${@:4}" >out 2>err
 	report stats --summary "$1.pillion" >summary 2>err
 	report analyze --json "$1.pillion" >found.json 2>err
 	is "$(first "' '.join(names)")" "$2" "$1: the place and its callers"
@@ -58,6 +58,9 @@ lever parse 'parse setting' 'setting \(json\.loads\)$'
 lever pairs 'pairs row' 'row$'
 lever branches 'branches step' 'step$'
 lever recursion 'recursion walk leaf' 'leaf$'
+lever removes 'removes search' 'search$' looks 0.12
+is "$(first 'first["Edit"]')" 'function~levers.py:removes|levers.py:search=0' \
+	'removes: the place is priced with what other callers make of it'
 
 # The end of the program, which frees what a function has made and kept, is that function's, too.
 pillion -s cpu -o keeps "$python" "$levers" keeps 0.5 >out 2>err

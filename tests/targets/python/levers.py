@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of which the place to change is above the innermost function. levers.py NAME SECONDS: of CPU time."""
+"""Programs of which the place to change is above the innermost function.
+
+levers.py NAME SECONDS [NAME SECONDS]...: of CPU time, one after another."""
 import copy
 import gc
 import json
@@ -95,6 +97,22 @@ def recursion(seconds):
     return sum(walk(30) for _ in until(seconds))
 
 
+# A search for which most calls, but not all, have one caller.
+PATHS = ["/%d/%d" % (i, i) for i in range(20000)]
+
+
+def search(path):
+    return [p for p in PATHS if p.startswith(path)]
+
+
+def removes(seconds):
+    return sum(len(search("/7/")) for _ in until(seconds))
+
+
+def looks(seconds):
+    return sum(len(search("/8/")) for _ in until(seconds))
+
+
 # What is freed only when the interpreter ends.
 class Node:
     def __init__(self, n):
@@ -115,4 +133,5 @@ def keeps(seconds):
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]](float(sys.argv[2]))
+    for name, seconds in zip(sys.argv[1::2], sys.argv[2::2]):
+        globals()[name](float(seconds))
