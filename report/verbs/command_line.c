@@ -406,7 +406,8 @@ static const struct option rows[] = {
 	 .help = "replace the capture's directory by the file once the file is complete"},
 	{"redact", 0, OPTION_SWITCH, AT(is_redacting), VERBS_OF(VERB_PACK),
 	 .help = "replace command lines and names of hosts, users, files and threads by random ones of equal length, "
-		 "and leave out the memory that `pillion where` shows; names of functions and ranges stay"},
+		 "and leave out the memory that `pillion where` shows; names of functions and ranges stay (needs "
+		 "python3)"},
 	{"keep-symbols", 0, OPTION_SWITCH, AT(keeps_symbols), VERBS_OF(VERB_STATS | VERB_PACK),
 	 .help = "first store the names of the functions in stacks in the capture, for when programs and libraries are "
 		 "rebuilt or removed, or for another machine"},

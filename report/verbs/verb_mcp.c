@@ -2,11 +2,10 @@
 /* mcp: a server of the Model Context Protocol, which is a Python program: see recipes/README.md. */
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "report/base/python.h"
 #include "report/verbs/verb.h"
 
 #ifndef PILLION_VERSION
@@ -15,39 +14,22 @@
 
 enum { CALL_SECONDS = 60 };
 
-/* The directory of this program, and the server in a build or in an installation. */
-static bool find_server(char self[PATH_MAX], char ret[PATH_MAX + 64])
-{
-	static const char *const places[] = {"recipes/mcp.py", "../share/pillion/recipes/mcp.py"};
-	ssize_t n = readlink("/proc/self/exe", self, PATH_MAX - 1);
-
-	self[n > 0 ? n : 0] = 0;
-	for (size_t i = 0; n > 0 && i < sizeof(places) / sizeof(*places); i++) {
-		snprintf(ret, PATH_MAX + 64, "%.*s%s", (int)(strrchr(self, '/') + 1 - self), self, places[i]);
-		if (!access(ret, R_OK))
-			return true;
-	}
-	return false;
-}
-
 static int run_mcp(const struct command_line *l)
 {
-	char self[PATH_MAX], server[PATH_MAX + 64], seconds[16], *python = getenv("PILLION_PYTHON");
+	char self[PATH_MAX], server[PYTHON_PROGRAM_MAX], seconds[16];
 	SCOPED_MEMORY char **words = mem_alloc((l->source_roots.count + 7) * sizeof(*words));
 
 	if (l->capture_count) {
 		say("takes no operands: the client names the captures");
 		return EXIT_UNUSABLE;
 	}
-	if (!find_server(self, server)) {
+	if (!python_find("mcp.py", self, server)) {
 		say("its program, recipes/mcp.py, is not installed beside %s", self);
 		return EXIT_UNUSABLE;
 	}
 	snprintf(seconds, sizeof(seconds), "%" PRIu32, l->time_limit == TIME_LIMIT_DEFAULT ? CALL_SECONDS
 												 : l->time_limit);
-	/* -I: neither PYTHONPATH nor another variable of the job decides which modules it has. */
-	memcpy(words, (char *[]){python && *python ? python : "python3", "-I", server, self, PILLION_VERSION, seconds},
-	       6 * sizeof(*words));
+	memcpy(words, (char *[]){python_name(), "-I", server, self, PILLION_VERSION, seconds}, 6 * sizeof(*words));
 	memcpy(words + 6, l->source_roots.items, l->source_roots.count * sizeof(*words));
 	execvp(words[0], words);
 	say("%s: %s", words[0], strerror(errno));

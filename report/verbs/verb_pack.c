@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "report/base/text.h"
-#include "report/export/pack/redact_text.h"
+#include "report/export/pack/redact.h"
 #include "report/verbs/output/envelope.h"
 #include "report/verbs/output/keep.h"
 #include "report/verbs/verb.h"
@@ -41,7 +41,7 @@ static bool has_objects(const char *directory)
 static int run_pack(const struct command_line *l)
 {
 	struct texts captures = {0}, left_out = {0};
-	struct redactor redactor = {0};
+	struct redactor redactor = {.fd = -1};
 	struct pack_wish wish = {.output = l->output, .is_forced = l->is_forced, .is_replacing = l->is_replacing,
 				 .left_out = l->is_replacing ? NULL : &left_out,
 				 .redactor = l->is_redacting ? &redactor : NULL};
@@ -65,6 +65,8 @@ static int run_pack(const struct command_line *l)
 	for (size_t i = 0; i < captures.count && !code; i++)
 		if (l->keeps_symbols || has_objects(captures.items[i]))
 			code = keep_symbols(captures.items[i], &err);
+	if (!code && l->is_redacting)
+		code = redactor_start(&redactor, &err);
 	if (!code)
 		code = pack_write(&wish, &path, &err);
 	redactor_done(&redactor);

@@ -179,33 +179,35 @@ struct pack_visit {
 };
 
 /* Replaces the file by its redacted bytes. */
-static bool redact_mapping(const struct pack_visit *v, const char *name, struct mapping *file, struct buffer *ret_name)
+static int redact_mapping(const struct pack_visit *v, struct mapping *file, char *name, bool *ret_is_known,
+			  struct err *err)
 {
 	struct mapping copy = {0};
-	bool is_known;
 
 	mapping_from_bytes(file->data, file->size, &copy);
 	mapping_close(file);
 	*file = copy;
-	is_known = redact_file(v->redactor, name, (uint8_t *)file->data, file->size);
-	redact_file_name(v->redactor, name, ret_name);
-	return is_known;
+	return redact_file(v->redactor, name, (uint8_t *)file->data, file->size, ret_is_known, err);
 }
 
 static int visit_file(const char *path, const char *name, const struct pack_visit *v, struct err *err)
 {
 	struct mapping file;
-	SCOPED(buffer) redacted = {0};
+	SCOPED(buffer) shown = {0};
+	bool is_known = true;
 	int code = mapping_open(path, &file, err);
 
 	if (code && v->left_out) {
 		texts_add(v->left_out, "%s, omitted", err->text);
 		return 0;
 	}
-	if (!code && v->redactor && !redact_mapping(v, name, &file, &redacted))
+	buffer_text(&shown, name);
+	if (!code && v->redactor)
+		code = redact_mapping(v, &file, shown.data, &is_known, err);
+	if (!code && !is_known)
 		texts_add(v->left_out, "%s: cannot be redacted, omitted", path);
 	else if (!code)
-		code = v->function(v->argument, path, v->redactor ? redacted.data : name, &file, err);
+		code = v->function(v->argument, path, shown.data, &file, err);
 	mapping_close(&file);
 	return code;
 }
@@ -246,13 +248,14 @@ static int pack_one(void *argument, const char *path, const char *name, const st
 static int pack_capture(struct packer *p, const char *path, const struct pack_wish *w, struct err *err)
 {
 	struct pack_visit v = {pack_one, p, w->left_out, w->redactor};
-	SCOPED(buffer) name = {0}, redacted = {0};
+	SCOPED(buffer) name = {0};
+	bool is_known;
+	int code;
 
 	base_name(path, &name);
-	if (w->redactor)
-		redact_file_name(w->redactor, name.data, &redacted);
-	put_record(p, PACK_CAPTURE, 0, w->redactor ? redacted.data : name.data, name.size);
-	return visit_files(path, &v, err);
+	code = w->redactor ? redact_file(w->redactor, name.data, NULL, 0, &is_known, err) : 0;
+	put_record(p, PACK_CAPTURE, 0, name.data, name.size);
+	return code ? code : visit_files(path, &v, err);
 }
 
 static int visit_none(void *argument, const char *path, const char *name, const struct mapping *file, struct err *err)
