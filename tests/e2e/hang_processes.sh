@@ -8,7 +8,7 @@ unset "${!SLURM_@}" PMIX_NAMESPACE PMIX_RANK OMPI_COMM_WORLD_RANK RANK MASTER_AD
 command -v python3 >/dev/null || skip_all 'no python3'
 
 cat >waits.py <<'END'
-import asyncio, fcntl, multiprocessing as mp, os, signal, struct, subprocess, sys, time
+import asyncio, ctypes, fcntl, multiprocessing as mp, os, signal, struct, subprocess, sys, time
 
 
 def both(a, b):
@@ -97,6 +97,45 @@ def inherited():
     fcntl.flock(open("four", "w"), fcntl.LOCK_EX)
 
 
+libc = ctypes.CDLL(None)
+
+
+def change(sems, number, by):
+    libc.semop(sems, struct.pack("Hhh", number, by, 0), 1)  # semop
+
+
+def system_v(key=0):
+    sems = libc.semget(key, 2, 0o1600)
+    print("-s", sems, file=open("objects", "w"))
+    if os.fork() == 0:
+        change(sems, 1, -1)
+    change(sems, 0, -1)
+
+
+def keyed():
+    system_v(os.getpid())
+
+
+def messages():
+    queue = libc.msgget(0, 0o600)
+    print("-q", queue, file=open("objects", "w"))
+    if os.fork() == 0:
+        libc.msgrcv(queue, ctypes.create_string_buffer(64), 8, 1, 0)
+    libc.msgrcv(queue, ctypes.create_string_buffer(64), 8, 1, 0)  # msgrcv
+
+
+def events():
+    fd = libc.eventfd(0, 0)
+    if os.fork() == 0:
+        os.read(fd, 8)
+    os.read(fd, 8)  # reads an eventfd
+
+
+def opened():
+    libc.sem_open.restype = ctypes.c_void_p
+    libc.sem_wait(ctypes.c_void_p(libc.sem_open(("/" + sys.argv[2]).encode(), os.O_CREAT, 0o600, 0)))
+
+
 async def task(a, b):
     async with a:
         await asyncio.sleep(0.3)
@@ -156,7 +195,7 @@ line() { # TEXT
 started() { # NAME
 	rm -rf run.pillion
 	set -m
-	PILLION_STATS=false "$PILLION" --hang=3 -o run python3 waits.py "$1" <input >log 2>&1 &
+	PILLION_STATS=false "$PILLION" --hang=3 -o run python3 waits.py "$1" "$semaphore" <input >log 2>&1 &
 	job=$!
 	set +m
 	exec 4>input
@@ -166,7 +205,11 @@ ended() {
 	kill -KILL -- "-$job" 2>/dev/null
 	wait "$job" 2>/dev/null
 	exec 4>&-
+	# shellcheck disable=SC2046 # an option and a number
+	[ ! -s objects ] || ipcrm $(cat objects)
+	rm -f objects "/dev/shm/sem.$semaphore"
 }
+semaphore=pillion-hang-$$
 mkfifo input
 
 named() { # NAME COUNT REGEX...
@@ -194,6 +237,9 @@ named socket 2 "waits.py:$(line 'child receives') waits for a socket" \
 named flock 2 "waits.py:$(line 'both wait for files') waits for a lock of a file"
 named ofd 2 "waits.py:$(line 'both lock a range') waits for a lock of a file"
 named any 3 "waits.py:$(line 'children read') waits for a pipe"
+named system_v 2 "waits.py:$(line semop) waits for a semaphore"
+named messages 2 "waits.py:$(line msgrcv) waits for a message"
+named events 2 "waits.py:$(line 'reads an eventfd') waits for a notification by eventfd"
 named loop 1 \
 	"^DEADLOCK +the main thread at waits.py:$(line 'runs the loop') waits for a wakeup of its event loop, and no"
 
@@ -204,7 +250,7 @@ has_judged() {
 	[ -n "$look" ] && [ -n "$(find run.pillion -maxdepth 0 -newer "$look")" ]
 }
 
-for name in handler sleeps busy outside inherited; do
+for name in handler sleeps busy outside inherited keyed opened; do
 	started "$name"
 	ok "$name: it was judged" eventually has_judged
 	ended

@@ -5,358 +5,9 @@ import shutil
 import subprocess
 import sys
 
+import log_deadlocks_in_c as in_c
 import log_programs as programs
 
-HEAD = """
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <poll.h>
-#include <pthread.h>
-#include <semaphore.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/file.h>
-#include <sys/mman.h>
-#include <sys/msg.h>
-#include <sys/sem.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
-static void ready(void) { (void)!write(1, "ready\\n", 6); }
-static pthread_mutex_t m[3] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static pthread_rwlock_t rw = PTHREAD_RWLOCK_INITIALIZER;
-static pthread_barrier_t barrier;
-static pthread_t threads[4];
-static sem_t s[2];
-static int ways[2][2];
-static void *shared(size_t size) { return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0); }
-static int opened(int i) /* by a child */
-{
-	char name[32];
-	snprintf(name, sizeof(name), "%d.%d", getppid(), i);
-	return open(name, O_RDWR | O_CREAT, 0600);
-}
-static int started(int n, void *(*run)(void *))
-{
-	for (long i = 0; i < n; i++)
-		pthread_create(&threads[i], NULL, run, (void *)i);
-	ready();
-	for (int i = 0; i < n; i++)
-		pthread_join(threads[i], NULL);
-	return 0;
-}
-static int forked(int n, void (*run)(int))
-{
-	for (int i = 0; i < n; i++)
-		if (!fork()) {
-			run(i);
-			_exit(0);
-		}
-	ready();
-	while (wait(NULL) > 0)
-		;
-	return 0;
-}
-"""
-# name -> source of its functions, the last of which is main(); each line that a thread waits in ends with "waits */"
-IN_C = {
-    "mutexes": """
-static void *run(void *i)
-{
-	pthread_mutex_lock(&m[(long)i]);
-	usleep(200000);
-	pthread_mutex_lock(&m[1 - (long)i]); /* waits */
-	return i;
-}
-int main(void) { return started(2, run); }
-""",
-    "mutexes3": """
-static void *run(void *i)
-{
-	pthread_mutex_lock(&m[(long)i]);
-	usleep(200000);
-	pthread_mutex_lock(&m[((long)i + 1) % 3]); /* waits */
-	return i;
-}
-int main(void) { return started(3, run); }
-""",
-    "upgrade": """
-static void *run(void *i)
-{
-	pthread_rwlock_rdlock(&rw);
-	usleep(200000);
-	pthread_rwlock_wrlock(&rw); /* waits */
-	return i;
-}
-int main(void) { return started(2, run); }
-""",
-    "barrier": """
-static void *run(void *i)
-{
-	pthread_barrier_wait(&barrier); /* waits */
-	return i;
-}
-int main(void)
-{
-	pthread_barrier_init(&barrier, NULL, 4);
-	return started(3, run);
-}
-""",
-    "semaphores": """
-static void *run(void *i)
-{
-	sem_wait(&s[(long)i]); /* waits */
-	sem_post(&s[1 - (long)i]);
-	return i;
-}
-int main(void) { return started(2, run); }
-""",
-    "lost_wakeup": """
-static void *run(void *i)
-{
-	pthread_mutex_lock(&m[0]);
-	if (i) {
-		pthread_cond_signal(&changed);
-	} else {
-		usleep(200000); /* it was signaled before */
-		pthread_cond_wait(&changed, &m[0]); /* waits */
-	}
-	pthread_mutex_unlock(&m[0]);
-	return i;
-}
-int main(void)
-{
-	pthread_create(&threads[0], NULL, run, (void *)1);
-	pthread_join(threads[0], NULL);
-	return started(1, run);
-}
-""",
-    "joins": """
-static pthread_t first;
-static void *run(void *i)
-{
-	pthread_join(first, NULL); /* waits */
-	return i;
-}
-int main(void)
-{
-	first = pthread_self();
-	pthread_create(&threads[0], NULL, run, NULL);
-	usleep(200000);
-	ready();
-	pthread_join(threads[0], NULL); /* waits */
-	return 0;
-}
-""",
-    "forked_lock": """
-static void *run(void *i)
-{
-	pthread_mutex_lock(&m[0]);
-	usleep(500000);
-	pthread_mutex_unlock(&m[0]);
-	return i;
-}
-int main(void)
-{
-	pid_t child;
-	pthread_create(&threads[0], NULL, run, NULL);
-	usleep(200000);
-	child = fork();
-	if (!child) {
-		pthread_mutex_lock(&m[0]); /* waits */
-		_exit(0);
-	}
-	pthread_join(threads[0], NULL);
-	ready();
-	waitpid(child, NULL, 0);
-	return 0;
-}
-""",
-    "full_pipes": """
-static char block[1 << 20];
-static void run(int i)
-{
-	(void)!write(ways[i][1], block, sizeof(block)); /* waits */
-	(void)!read(ways[1 - i][0], block, sizeof(block));
-}
-int main(void)
-{
-	(void)!pipe(ways[0]);
-	(void)!pipe(ways[1]);
-	return forked(2, run);
-}
-""",
-    "socketpair": """
-static void run(int i)
-{
-	char byte;
-	close(ways[0][1 - i]);
-	(void)!read(ways[0][i], &byte, 1); /* waits */
-	(void)!write(ways[0][i], "x", 1);
-}
-int main(void)
-{
-	socketpair(AF_UNIX, SOCK_STREAM, 0, ways[0]);
-	return forked(2, run);
-}
-""",
-    "polls": """
-static void run(int i)
-{
-	struct pollfd one = {.fd = ways[i][0], .events = POLLIN};
-	poll(&one, 1, -1); /* waits */
-	(void)!write(ways[1 - i][1], "x", 1);
-}
-int main(void)
-{
-	(void)!pipe(ways[0]);
-	(void)!pipe(ways[1]);
-	return forked(2, run);
-}
-""",
-    "flocks": """
-static void run(int i)
-{
-	int a = opened(i), b = opened(1 - i);
-	flock(a, LOCK_EX);
-	usleep(300000);
-	flock(b, LOCK_EX); /* waits */
-}
-int main(void) { return forked(2, run); }
-""",
-    "ofd_locks": """
-static void run(int i)
-{
-	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
-	int fd = opened(0);
-	lock.l_start = i;
-	fcntl(fd, F_OFD_SETLKW, &lock);
-	usleep(300000);
-	lock.l_start = 1 - i;
-	fcntl(fd, F_OFD_SETLKW, &lock); /* waits */
-}
-int main(void) { return forked(2, run); }
-""",
-    "shared_mutexes": """
-static pthread_mutex_t *two;
-static void run(int i)
-{
-	pthread_mutex_lock(&two[i]);
-	usleep(300000);
-	pthread_mutex_lock(&two[1 - i]); /* waits */
-}
-int main(void)
-{
-	pthread_mutexattr_t a;
-	pthread_mutexattr_init(&a);
-	pthread_mutexattr_setpshared(&a, PTHREAD_PROCESS_SHARED);
-	two = shared(2 * sizeof(*two));
-	pthread_mutex_init(&two[0], &a);
-	pthread_mutex_init(&two[1], &a);
-	return forked(2, run);
-}
-""",
-    "shared_semaphores": """
-static sem_t *two;
-static void run(int i)
-{
-	sem_wait(&two[i]); /* waits */
-	sem_post(&two[1 - i]);
-}
-int main(void)
-{
-	two = shared(2 * sizeof(*two));
-	sem_init(&two[0], 1, 0);
-	sem_init(&two[1], 1, 0);
-	return forked(2, run);
-}
-""",
-    "system_v": """
-static int set;
-static void run(int i)
-{
-	struct sembuf take = {.sem_num = i, .sem_op = -1}, give = {.sem_num = 1 - i, .sem_op = 1};
-	semop(set, &take, 1); /* waits */
-	semop(set, &give, 1);
-}
-int main(void)
-{
-	set = semget(IPC_PRIVATE, 2, 0600);
-	return forked(2, run);
-}
-""",
-}
-IN_CPP = {
-    "futures": """
-int main()
-{
-	std::promise<int> one, two;
-	std::thread t([&] {
-		two.set_value(one.get_future().get()); // waits
-	});
-	std::future<int> answer = two.get_future();
-	ready();
-	one.set_value(answer.get()); // waits
-	t.join();
-}
-""",
-    "conditions": """
-static std::mutex lock;
-static std::condition_variable changed;
-static bool is_done;
-static void run()
-{
-	std::unique_lock<std::mutex> held(lock);
-	changed.wait(held, [] { return is_done; }); // waits
-}
-int main()
-{
-	std::thread t(run), u(run);
-	ready();
-	t.join();
-	u.join();
-}
-""",
-    "scoped": """
-static std::recursive_mutex one, two;
-static void both(std::recursive_mutex &a, std::recursive_mutex &b)
-{
-	std::lock_guard<std::recursive_mutex> first(a);
-	std::this_thread::sleep_for(std::chrono::milliseconds(200));
-	std::lock_guard<std::recursive_mutex> second(b); // waits
-}
-int main()
-{
-	auto t = std::async(std::launch::async, [] { both(one, two); });
-	ready();
-	both(two, one);
-}
-""",
-    "shared_mutex": """
-static std::shared_mutex lock;
-int main()
-{
-	std::shared_lock<std::shared_mutex> reads(lock);
-	ready();
-	std::thread t([] {
-		std::unique_lock<std::shared_mutex> writes(lock); // waits
-	});
-	t.join();
-}
-""",
-}
-CPP_HEAD = """
-#include <chrono>
-#include <condition_variable>
-#include <future>
-#include <mutex>
-#include <shared_mutex>
-#include <thread>
-#include <unistd.h>
-static void ready() { (void)!write(1, "ready\\n", 6); }
-"""
 PYTHON_HEAD = """
 import concurrent.futures, fcntl, logging, multiprocessing as mp, os, queue, socket, sqlite3, subprocess, sys
 import threading, time
@@ -531,6 +182,118 @@ one, two = f"p{os.getpid()}", f"q{os.getpid()}"
 child = os.fork()
 ready()
 enter(*((one, two) if child else (two, one)))""",
+    "mp_barrier": """
+def come(b):
+    b.wait()  # waits
+if __name__ == "__main__":
+    b = mp.Barrier(3)
+    children = [mp.Process(target=come, args=(b,)) for _ in "12"]
+    for child in children:
+        child.start()
+    ready()
+    for child in children:
+        child.join()""",
+    "mp_condition": """
+def child(c):
+    with c:
+        c.wait()  # waits
+if __name__ == "__main__":
+    c = mp.Condition()
+    p = mp.Process(target=child, args=(c,))
+    p.start()
+    ready()
+    p.join()""",
+    "mp_joinable": """
+def child(q):
+    q.get()
+    q.get()  # waits
+if __name__ == "__main__":
+    q = mp.JoinableQueue()
+    mp.Process(target=child, args=(q,)).start()
+    q.put(1)
+    ready()
+    q.join()  # waits""",
+    "process_pool": """
+def hold():
+    with lock:
+        return 1
+def begin(l):
+    global lock
+    lock = l
+if __name__ == "__main__":
+    lock = mp.Lock()
+    lock.acquire()
+    with concurrent.futures.ProcessPoolExecutor(1, mp.get_context("fork"), begin, (lock,)) as pool:
+        ready()
+        pool.submit(hold).result()  # waits""",
+    "child_both": """
+child = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdout.write('x' * 1000000); sys.stdin.read()"],
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+ready()
+child.stdin.write(b"x" * 1000000)  # waits
+child.communicate()""",
+    "asyncio_locks": """
+import asyncio
+async def enter(a, b):
+    async with a:
+        await asyncio.sleep(0.2)
+        async with b:  # waits
+            pass
+async def main():
+    a, b = asyncio.Lock(), asyncio.Lock()
+    ready()
+    await asyncio.gather(enter(a, b), enter(b, a))
+asyncio.run(main())""",
+    "asyncio_futures": """
+import asyncio
+async def answer(one, two):
+    one.set_result(await two)  # waits
+async def main():
+    one, two = (asyncio.get_running_loop().create_future() for _ in "12")
+    ready()
+    await asyncio.gather(answer(one, two), answer(two, one))
+asyncio.run(main())""",
+    "asyncio_queue": """
+import asyncio
+async def take(q):
+    await q.get()  # waits
+async def main():
+    q = asyncio.Queue()
+    task = asyncio.create_task(take(q))
+    ready()
+    await task
+asyncio.run(main())""",
+    "asyncio_event": """
+import asyncio
+async def main():
+    event = asyncio.Event()
+    ready()
+    await event.wait()  # waits
+asyncio.run(main())""",
+    "asyncio_tasks": """
+import asyncio
+async def first():
+    await asyncio.sleep(0.1)
+    await tasks[1]  # waits
+async def second():
+    await tasks[0]  # waits
+async def main():
+    tasks.extend(asyncio.create_task(f()) for f in (first, second))
+    ready()
+    await asyncio.wait(tasks)
+tasks = []
+asyncio.run(main())""",
+    "asyncio_semaphore": """
+import asyncio
+async def enter(places):
+    async with places:
+        async with places:  # waits
+            pass
+async def main():
+    places = asyncio.Semaphore(1)
+    ready()
+    await enter(places)
+asyncio.run(main())""",
     "sqlite": """
 files = [f"{name}{os.getpid()}.db" for name in ("one", "two")]
 for name in files:
@@ -561,12 +324,12 @@ def compiled(compiler, name, head, source, comment):
 def kinds():
     ret = {}
     if shutil.which("gcc"):
-        written("all.h", HEAD)
-        for name, source in IN_C.items():
+        written("all.h", in_c.HEAD)
+        for name, source in in_c.PROGRAMS.items():
             ret[name] = compiled("gcc", f"{name}.c", "all.h", source, "/* waits */")
     if shutil.which("g++"):
-        written("all.hpp", CPP_HEAD)
-        for name, source in IN_CPP.items():
+        written("all.hpp", in_c.CPP_HEAD)
+        for name, source in in_c.CPP_PROGRAMS.items():
             ret[name] = compiled("g++", f"{name}.cpp", "all.hpp", source, "// waits")
     for name, source in IN_PYTHON.items():
         source = PYTHON_HEAD + source

@@ -198,13 +198,47 @@ void where_describe_descriptor(const struct look *l, const struct look_process *
 
 /* ---- who can end a wait ---- */
 
+static bool is_eventfd(const char *link)
+{
+	return !strncmp(link, "anon_inode:[eventfd] id ", strlen("anon_inode:[eventfd] id "));
+}
+
+/* Whether only those who inherited the descriptor can end a wait for it: also of a queue and a FIFO without a name. */
+static bool is_inherited(const char *link)
+{
+	const char *space = strrchr(link, ' ');
+
+	return !strncmp(link, "pipe:[", 6) || is_eventfd(link) ||
+	       (*link == '/' && space && !strcmp(space, " (deleted)"));
+}
+
+/* Whether the kernel may notify a process by its eventfd: of a device's or of asynchronous operations. */
+static bool has_notifier(const struct look_process *p)
+{
+	for (size_t i = 0; i < p->descriptor_count; i++) {
+		const char *link = p->descriptors[i].link;
+
+		if (!strcmp(link, "anon_inode:[io_uring]") ||
+		    (!strncmp(link, "/dev/", 5) && strncmp(link, "/dev/pts/", 9) && strncmp(link, "/dev/shm/", 9) &&
+		     strcmp(link, "/dev/null") && strcmp(link, "/dev/tty") && strcmp(link, "/dev/urandom")))
+			return true;
+	}
+	for (size_t i = 0; i < p->module_count; i++)
+		if (!strncmp(p->modules[i].path, "/[aio]", 6))
+			return true;
+	return false;
+}
+
 const char *where_descriptor_kind(const struct look_process *p, uint32_t number)
 {
 	const struct look_descriptor *d = look_descriptor(p, number);
 
 	if (!d)
 		return NULL;
-	return !strncmp(d->link, "pipe:[", 6) ? "pipe" : !strncmp(d->link, "socket:[", 8) ? "socket" : "file";
+	return !strncmp(d->link, "pipe:[", 6)	  ? "pipe"
+	       : !strncmp(d->link, "socket:[", 8) ? "socket"
+	       : is_eventfd(d->link)		  ? "notification by eventfd"
+						  : "file";
 }
 
 /* Whether a process has the descriptor's link open so; one that the launcher has open is not alike. */
@@ -237,7 +271,7 @@ bool where_descriptor_wakers(const struct look *l, const struct look_process *p,
 {
 	const struct look_descriptor *d = look_descriptor(p, number);
 	const char *link = d ? d->link : "";
-	bool is_pipe = !strncmp(link, "pipe:[", 6), has = false;
+	bool is_pipe = is_inherited(link), has = false;
 	char peer[48];
 
 	if (strstr(link, " outside") || (!is_pipe && strncmp(link, "socket:[", 8) != 0))
@@ -249,6 +283,8 @@ bool where_descriptor_wakers(const struct look *l, const struct look_process *p,
 	}
 	for (size_t i = 0; i < l->count; i++)
 		if (has_link(&l->processes[i], link, !is_pipe || !is_read, !is_pipe || is_read)) {
+			if (is_eventfd(link) && has_notifier(&l->processes[i]))
+				return false;
 			ret[i] = true;
 			has = true;
 		}

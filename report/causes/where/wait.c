@@ -45,10 +45,12 @@ static const struct system_call {
 	{SYS_rt_sigsuspend, "rt_sigsuspend", WAITS_SIGNAL},
 	{SYS_flock, "flock", WAITS_LOCK},
 	{SYS_fcntl, "fcntl", WAITS_LOCK},
-	{SYS_semop, "semop", WAITS_OTHER},
-	{SYS_semtimedop, "semtimedop", WAITS_OTHER},
-	{SYS_msgrcv, "msgrcv", WAITS_OTHER},
-	{SYS_msgsnd, "msgsnd", WAITS_OTHER},
+	{SYS_semop, "semop", WAITS_SYSTEM_V},
+	{SYS_semtimedop, "semtimedop", WAITS_SYSTEM_V},
+	{SYS_msgrcv, "msgrcv", WAITS_SYSTEM_V},
+	{SYS_msgsnd, "msgsnd", WAITS_SYSTEM_V},
+	{SYS_mq_timedreceive, "mq_timedreceive", WAITS_READ},
+	{SYS_mq_timedsend, "mq_timedsend", WAITS_WRITE},
 	{SYS_io_getevents, "io_getevents", WAITS_OTHER},
 	{SYS_openat, "openat", WAITS_OTHER},
 	{SYS_splice, "splice", WAITS_READ},
@@ -333,6 +335,15 @@ static void describe_epoll(const struct look *l, const struct look_process *p, c
 		describe_polled(l, p, (uint32_t)strtoul(at + 5, NULL, 10), true, &count, w);
 }
 
+static void describe_system_v(const struct look_thread *t, struct where_wait *w)
+{
+	bool is_message = where_is_message(t->head.call);
+
+	w->kind = is_message ? "message" : "semaphore";
+	w->is_timed = t->head.call == SYS_semtimedop && t->head.arguments[3];
+	buffer_print(&w->text, "waits for a %s of System V, identifier %d", w->kind, (int)t->head.arguments[0]);
+}
+
 static void describe_call(const struct look *l, const struct look_process *p, const struct look_thread *t,
 			  const struct where_stack *stack, const char *name, enum where_call waits,
 			  struct where_wait *w)
@@ -344,9 +355,14 @@ static void describe_call(const struct look *l, const struct look_process *p, co
 	case WAITS_WRITE:
 	case WAITS_ACCEPT:
 	case WAITS_LOCK:
-		w->kind = waits == WAITS_LOCK ? "lock of a file" : where_descriptor_kind(p, first);
+		w->kind = waits == WAITS_LOCK			  ? "lock of a file"
+			  : where_is_message(t->head.call) ? "message queue"
+							   : where_descriptor_kind(p, first);
 		buffer_text(&w->text, waits == WAITS_LOCK ? "waits for a lock of " : "waits for ");
 		where_describe_descriptor(l, p, first, waits != WAITS_WRITE, &w->text);
+		break;
+	case WAITS_SYSTEM_V:
+		describe_system_v(t, w);
 		break;
 	case WAITS_FUTEX:
 		describe_futex(p, t, stack, name, w);
@@ -442,6 +458,11 @@ enum where_call where_call_kind(const struct look *l, const struct tf_where_thre
 	const struct system_call *call = call_of(l, t);
 
 	return call ? call->waits : WAITS_OTHER;
+}
+
+bool where_is_message(int64_t call)
+{
+	return call == SYS_msgrcv || call == SYS_msgsnd || call == SYS_mq_timedreceive || call == SYS_mq_timedsend;
 }
 
 void where_wait_find(const struct look *l, const struct look_process *p, const struct look_thread *t,

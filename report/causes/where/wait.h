@@ -6,7 +6,7 @@
 
 /* What a system call that blocks waits for. */
 enum where_call { WAITS_OTHER, WAITS_READ, WAITS_WRITE, WAITS_ACCEPT, WAITS_FUTEX, WAITS_CHILD, WAITS_CHILD_ID,
-		  WAITS_POLL, WAITS_SELECT, WAITS_EPOLL, WAITS_TIME, WAITS_SIGNAL, WAITS_LOCK };
+		  WAITS_POLL, WAITS_SELECT, WAITS_EPOLL, WAITS_TIME, WAITS_SIGNAL, WAITS_LOCK, WAITS_SYSTEM_V };
 
 struct where_wait {
 	struct buffer text;	/* "waits for the mutex 0x1234, held by thread 12"; "" if nothing is known */
@@ -30,6 +30,8 @@ void where_wait_done(struct where_wait *w);
 
 /* Of the system call that the thread is in. */
 enum where_call where_call_kind(const struct look *l, const struct tf_where_thread *t);
+/* Whether the system call sends or receives a message of a queue. */
+bool where_is_message(int64_t call);
 
 /* ---- descriptor_text.c ---- */
 

@@ -28,14 +28,18 @@ enum { FEW_THREADS = 64, FEW_PROCESSES = 256 };
 /* Whether its system call has no time limit and waits for something that is known here. */
 static bool is_blocked(const struct look *l, const struct look_process *p, const struct tf_where_thread *t)
 {
-	if (!(t->flags & TF_WHERE_IN_CALL))
+	if (!(t->flags & TF_WHERE_IN_CALL) || t->state == 'D') /* D: it waits for a device */
 		return false;
 	switch (where_call_kind(l, t)) {
 	case WAITS_FUTEX:
 		return !t->arguments[3];
 	case WAITS_READ:
 	case WAITS_WRITE:
+		if (t->call == SYS_mq_timedreceive || t->call == SYS_mq_timedsend)
+			return !t->arguments[4];
 		return t->call != SYS_ioctl && t->call != SYS_fsync && t->call != SYS_fdatasync;
+	case WAITS_SYSTEM_V:
+		return t->call != SYS_semtimedop || !t->arguments[3];
 	case WAITS_CHILD:
 	case WAITS_CHILD_ID:
 		return true;
@@ -101,8 +105,10 @@ static bool add_children(struct wakers *w, const struct look_process *p)
 static bool add_mapping(struct wakers *w, const struct look_process *p, uint64_t address)
 {
 	const struct look_module *m = look_module(p, address);
+	char named[40];
 
-	if (m && !strstr(m->path, " (deleted)") && !strstr(m->path, "/sem.mp-"))
+	snprintf(named, sizeof(named), "named %" PRIu64 "\n", m ? m->inode : 0);
+	if (m && ((!strstr(m->path, " (deleted)") && !strstr(m->path, "/sem.mp-")) || strstr(p->sockets, named)))
 		return false;
 	for (size_t i = 0; m && i < w->look->count; i++)
 		for (size_t k = 0; k < w->look->processes[i].module_count; k++) {
@@ -247,6 +253,18 @@ static bool add_watched(struct wakers *w, const struct look_process *p, const st
 	return true;
 }
 
+/* Any process of the job can know the identifier, and no other one can if it has no key. */
+static bool add_all(struct wakers *w, const struct look_process *p, const struct tf_where_thread *t)
+{
+	char line[48];
+
+	snprintf(line, sizeof(line), "private %s %d\n", where_is_message(t->call) ? "msg" : "sem",
+		 (int)t->arguments[0]);
+	for (size_t i = 0; i < w->look->count; i++)
+		w->is[i] = true;
+	return strstr(p->sockets, line);
+}
+
 /* Adds who can end the wait beside other threads of the process. False: something outside of the look can. */
 static bool add_wakers(struct wakers *w, const struct where_item *item)
 {
@@ -266,6 +284,8 @@ static bool add_wakers(struct wakers *w, const struct where_item *item)
 		if (t->arguments[0] == P_PID)
 			return add_waker(w, (uint32_t)t->arguments[1]);
 		return (t->arguments[0] == P_ALL || t->arguments[0] == P_PGID) && add_children(w, p);
+	case WAITS_SYSTEM_V:
+		return add_all(w, p, t);
 	case WAITS_LOCK:
 		return add_lock_holders(w, p, t->arguments[0]);
 	case WAITS_POLL:

@@ -35,13 +35,15 @@ enum tf_where_kind {
 	TF_WHERE_PROCESS = 3, /* struct tf_where_process, then the path of its executable */
 	TF_WHERE_MAPS = 4,    /* text: /proc/PID/maps */
 	/* text: a line "FD ACCESS LINK" for each open descriptor; ACCESS: r, w, rw. Of an epoll descriptor LINK is
-	 * followed by the descriptors that it watches: " tfd 3 tfd 4"; of one that the launcher has open, too, by
-	 * " outside", because other programs may have its other end */
+	 * followed by the descriptors that it watches: " tfd 3 tfd 4"; of one of eventfd(2) by " id 12"; of one that
+	 * the launcher has open, too, by " outside", because other programs may have its other end */
 	TF_WHERE_DESCRIPTORS = 5,
 	/* text: "TABLE LINE" for each socket of these descriptors: the line of /proc/net/TABLE; "peer INODE INODE":
 	 * the socket at the other end of a unix socket; "lock LINE": of /proc/locks, and "inode DESCRIPTOR
 	 * INODE", if a thread waits for such a lock; "held LINE": the like of each lock that a descriptor has,
-	 * " outside": the launcher has it, too */
+	 * " outside": the launcher has it, too; "private sem ID", "private msg ID": an object of System V for which a
+	 * thread waits, which has no key and which was made since the launcher began; "named INODE": mapped memory of
+	 * a semaphore that any program can open */
 	TF_WHERE_SOCKETS = 6,
 	TF_WHERE_THREAD = 7,	  /* struct tf_where_thread */
 	TF_WHERE_MEMORY = 8,	  /* struct tf_where_memory, then the bytes */

@@ -4,7 +4,8 @@
  * of a target ends early.
  *
  * where_process.c describes processes, where_thread.c threads, where_perf.c those that run, where_python.c the Python
- * frames, where_arguments.c the arguments of calls of MPI, where_locks.c locks of files, where_elf.c finds symbols. */
+ * frames, where_arguments.c the arguments of calls of MPI, where_locks.c locks of files, where_ipc.c semaphores and
+ * messages, where_elf.c finds symbols. */
 #pragma once
 
 #include <stdbool.h>
@@ -83,6 +84,13 @@ void where_unix_peers(struct where_buffer *b, bool (*is_wanted)(unsigned long in
  * " outside" at its end if this process has that lock, too. If a thread waits for one: "inode DESCRIPTOR INODE", and,
  * after "lock ", each line of /proc/locks. */
 void where_file_locks(struct where_buffer *b, const struct where_process *p);
+
+/* ---- where_ipc.c ---- */
+
+/* Appends what tells whether processes outside of the job share an object for which a thread waits: "private sem ID" or
+ * "private msg ID" of System V's that has no key and was made since this process began, "named INODE" of mapped memory
+ * of a semaphore that has a name. */
+void where_ipc(struct where_buffer *b, const struct where_process *p);
 
 /* ---- where_perf.c ---- */
 

@@ -14,6 +14,8 @@
 #include "runtime/shared/outside/process_stat.h"
 #include "runtime/shared/outside/where.h"
 
+enum { LINK_BYTES = PATH_MAX + 32 };
+
 /* A whole file of /proc, NUL-terminated; the caller frees it. */
 static char *proc_read(uint32_t pid, const char *name)
 {
@@ -46,18 +48,40 @@ static void add_watched(struct where_buffer *b, uint32_t pid, unsigned fd)
 	free(text);
 }
 
-/* Whether this process has that pipe or socket open, and inherited it or will pass it on. */
+/* Reads what a descriptor refers to. Links of eventfd(2) are alike: the number in their fdinfo follows. */
+static bool link_read(int directory, uint32_t pid, const char *number, char ret[LINK_BYTES])
+{
+	ssize_t n = readlinkat(directory, number, ret, PATH_MAX - 1);
+	char name[32], *text, *at;
+
+	if (n < 0)
+		return false;
+	ret[n] = '\0';
+	if (strcmp(ret, "anon_inode:[eventfd]") != 0)
+		return true;
+	snprintf(name, sizeof(name), "fdinfo/%.10s", number);
+	text = proc_read(pid, name);
+	at = text ? strstr(text, "eventfd-id:") : NULL;
+	if (at)
+		snprintf(ret + n, LINK_BYTES - (size_t)n, " id %u",
+			 (unsigned)strtoul(at + strlen("eventfd-id:"), NULL, 10));
+	free(text);
+	return true;
+}
+
+/* Whether this process has what processes share by inheritance open as well, and inherited it or will pass it on. */
 static bool is_outside(const char *link)
 {
-	char own[PATH_MAX];
-	bool is_own = false;
-	DIR *d = strncmp(link, "pipe:[", 6) && strncmp(link, "socket:[", 8) ? NULL : opendir("/proc/self/fd");
+	static const char *const kinds[] = {"pipe:[", "socket:[", "anon_inode:[eventfd] id "};
+	bool may_be = false, is_own = false;
+	char own[LINK_BYTES];
+	DIR *d;
 
-	for (struct dirent *e; d && !is_own && (e = readdir(d));) {
-		ssize_t n = readlinkat(dirfd(d), e->d_name, own, sizeof(own) - 1);
-
-		is_own = n > 0 && (size_t)n == strlen(link) && !memcmp(own, link, (size_t)n);
-	}
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		may_be |= !strncmp(link, kinds[i], strlen(kinds[i]));
+	d = may_be ? opendir("/proc/self/fd") : NULL;
+	for (struct dirent *e; d && !is_own && (e = readdir(d));)
+		is_own = link_read(dirfd(d), (uint32_t)getpid(), e->d_name, own) && !strcmp(own, link);
 	if (d)
 		closedir(d);
 	return is_own;
@@ -66,15 +90,12 @@ static bool is_outside(const char *link)
 /* The permissions of a link of /proc/PID/fd are the access mode of the descriptor. */
 static void add_descriptor(struct where_buffer *b, int directory, uint32_t pid, unsigned fd)
 {
-	char name[16], link[PATH_MAX], line[PATH_MAX + 64];
+	char name[16], link[LINK_BYTES], line[LINK_BYTES + 64];
 	struct stat st;
-	ssize_t n;
 
 	snprintf(name, sizeof(name), "%u", fd);
-	n = readlinkat(directory, name, link, sizeof(link) - 1);
-	if (n < 0 || fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW))
+	if (!link_read(directory, pid, name, link) || fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW))
 		return;
-	link[n] = '\0';
 	for (char *c = link; *c; c++)
 		if (*c == '\n')
 			*c = '?';
@@ -213,6 +234,7 @@ static void record_descriptors(const struct where_process *p)
 	if (sockets.used && memmem(sockets.bytes, sockets.used, "unix ", 5))
 		where_unix_peers(&sockets, is_own_socket);
 	where_file_locks(&sockets, p);
+	where_ipc(&sockets, p);
 	record_text(TF_WHERE_SOCKETS, &sockets);
 	free(text.bytes);
 	free(sockets.bytes);
