@@ -26,10 +26,8 @@ static inline bool cuda_is_off(unsigned layer)
 	return __builtin_expect(!event_enabled(layer), 0) && !cupti_may_record();
 }
 
-/* The executable graph that a row launches; of all other rows NULL, because CUDA_EXEC_... is then not a macro. */
+/* The executable graph that a row launches. Of all other rows it is NULL. */
 #define CUDA_EXEC_GRAPH(g, stream) , (void *)(g)
-#define CUDA_SECOND(...) CUDA_SECOND_(__VA_ARGS__)
-#define CUDA_SECOND_(first, second, ...) second
 
 /* Executes `real_call`, stores its result in `result` and records it as the row's `record` requires. HOOK_CURRENT is
  * the row's id. */
@@ -42,12 +40,12 @@ static inline bool cuda_is_off(unsigned layer)
 		cupti_follow(event_enabled(CUDA_LAYER));                                                               \
 		if (!event_enabled(CUDA_LAYER) || cuda_is_inside(HOOK_CURRENT) || ({                                   \
 			    if (event_timing_is_on())                                                                  \
-				    CUDA_OPERATION_##record;                                                           \
+				    HOOK_SECOND(CUDA_OPERATION_##record, (void)0, );                                   \
 			    !call_begin(&event_, HOOK_CURRENT);                                                        \
 		    })) {                                                                                              \
 			result = real_call;                                                                            \
 		} else {                                                                                               \
-			void *exec_ = CUDA_SECOND(CUDA_EXEC_##record, NULL, );                                         \
+			void *exec_ = HOOK_SECOND(CUDA_EXEC_##record, NULL, );                                         \
 			bool by_nodes_ = exec_ && graph_launch_by_nodes(exec_);                                        \
                                                                                                                        \
 			result = real_call;                                                                            \
@@ -145,36 +143,19 @@ static inline bool cuda_is_off(unsigned layer)
 	}
 
 /* Which rows request a device operation, and on which stream; used if device times come from CUDA events. Variants for
- * per-thread default streams are recognised by their names. */
-#define CUDA_OPERATION_NOTHING (void)0
-#define CUDA_OPERATION_STREAM(stream) (void)0
-#define CUDA_OPERATION_BYTES(bytes) (void)0
-#define CUDA_OPERATION_ALLOC(memory, address, bytes) (void)0
-#define CUDA_OPERATION_FREE(memory, address) (void)0
-#define CUDA_OPERATION_ARRAY(array, element, width, height, depth, levels) (void)0
-#define CUDA_OPERATION_DEVICE(device) (void)0
-#define CUDA_OPERATION_LEFT(left, total) (void)0
-#define CUDA_OPERATION_HOST(f, stream) (void)0
-#define CUDA_OPERATION_CAPTURE_BEGINS(stream) (void)0
-#define CUDA_OPERATION_CAPTURE_ENDS(stream) (void)0
-#define CUDA_OPERATION_NODE(graph, node) (void)0
-#define CUDA_OPERATION_CHILD(graph, node, child) (void)0
-#define CUDA_OPERATION_ANY_NODE(graph, node, params) (void)0
-#define CUDA_OPERATION_INSTANTIATED(exec, graph) (void)0
-#define CUDA_OPERATION_INSTANTIATED_WITH(exec, graph, flags) (void)0
-#define CUDA_OPERATION_UPDATED(exec, graph) (void)0
-#define CUDA_OPERATION_CLONED(clone, original) (void)0
-#define CUDA_OPERATION_BATCH(kind, bytes) (void)0 /* the position of its stream depends on the version */
+ * per-thread default streams are recognised by their names. A BATCH has none, because the position of its stream
+ * depends on the version. */
 #define CUDA_OPERATION_LAUNCH(f, grid, block, shared, stream)                                                          \
-	cuda_operation_launch(&work_, (uintptr_t)(f), (const dim3[]){grid}, (const dim3[]){block}, (shared),           \
-			      (void *)(stream), HOOK_CURRENT)
+	, cuda_operation_launch(&work_, (uintptr_t)(f), (const dim3[]){grid}, (const dim3[]){block}, (shared),         \
+				(void *)(stream), HOOK_CURRENT)
 #define CUDA_OPERATION_CONFIGURED(c, f)                                                                                \
-	if (c)                                                                                                         \
-	CUDA_OPERATION_LAUNCH(f, CUDA_GRID(c), CUDA_BLOCK(c), CUDA_SHARED(c), CUDA_STREAM(c))
+	, if (c)                                                                                                       \
+	cuda_operation_launch(&work_, (uintptr_t)(f), (const dim3[]){CUDA_GRID(c)}, (const dim3[]){CUDA_BLOCK(c)},     \
+			      CUDA_SHARED(c), (void *)(CUDA_STREAM(c)), HOOK_CURRENT)
 #define CUDA_OPERATION_GRAPH(g, stream)                                                                                \
-	cuda_operation_launch(&work_, (uintptr_t)(g), NULL, NULL, 0, (void *)(stream), HOOK_CURRENT)
-#define CUDA_OPERATION_COPY(kind, bytes) cuda_operation_copy(&work_, NULL, HOOK_CURRENT)
-#define CUDA_OPERATION_COPY_ASYNC(kind, bytes, stream) cuda_operation_copy(&work_, (void *)(stream), HOOK_CURRENT)
+	, cuda_operation_launch(&work_, (uintptr_t)(g), NULL, NULL, 0, (void *)(stream), HOOK_CURRENT)
+#define CUDA_OPERATION_COPY(kind, bytes) , cuda_operation_copy(&work_, NULL, HOOK_CURRENT)
+#define CUDA_OPERATION_COPY_ASYNC(kind, bytes, stream) , cuda_operation_copy(&work_, (void *)(stream), HOOK_CURRENT)
 
 struct cuda_operation {
 	struct event_timing timing;

@@ -70,6 +70,10 @@
 
 typedef int status_t; /* see hook_libc.h */
 
+/* `second`, or what a macro has behind a comma, if the first argument is one. */
+#define HOOK_SECOND(...) HOOK_SECOND_(__VA_ARGS__)
+#define HOOK_SECOND_(first, second, ...) second
+
 /* A row's position in the table, without the variants, is its id in the trace. */
 #define HOOK_NOT(...)
 #define HOOK_ID_TIMED(symbol) HOOK_##symbol,

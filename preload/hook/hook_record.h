@@ -140,25 +140,24 @@ static inline size_t hook_length(const char *s)
 		struct call event_;                                                                                    \
 		enum call_length length_;                                                                              \
                                                                                                                        \
-		HOOK_BEFORE_##record;                                                                                  \
+		HOOK_SECOND(HOOK_BEFORE_##record, (void)0, );                                                          \
 		if (!event_enabled(TF_GROUP_OSRT) || !call_begin(&event_, HOOK_CURRENT))                               \
 			return real;                                                                                   \
 		result = real;                                                                                         \
-		HOOK_AFTER_##record;                                                                                   \
+		HOOK_SECOND(HOOK_AFTER_##record, (void)0, );                                                           \
 		length_ = call_finish(&event_, HOOK_CURRENT, process_osrt_threshold);                                  \
 		if (length_ == CALL_LONG)                                                                              \
 			HOOK_RECORD_##record;                                                                          \
 		if (length_ == CALL_SHORT) {                                                                           \
-			HOOK_SHORT_##record;                                                                           \
+			HOOK_SECOND(HOOK_SHORT_##record, (void)0, );                                                   \
 			call_count_down(&event_, HOOK_CURRENT);                                                        \
 		}                                                                                                      \
 	} while (0)
 
 /* The values of a row's `record`. BEFORE and AFTER are executed around every call, however short: they invalidate
- * descriptors. RECORD is executed for recorded calls only, SHORT for those below the threshold. */
-#define HOOK_BEFORE_NOTHING
-#define HOOK_AFTER_NOTHING
-#define HOOK_SHORT_NOTHING (void)0
+ * descriptors. RECORD is executed for recorded calls only, SHORT for those below the threshold. Each BEFORE, AFTER and
+ * SHORT begins with a comma, because a value for which it does nothing has no such macro. */
+#define HOOK_DO(phase, ...) HOOK_SECOND(HOOK_##phase##_##__VA_ARGS__, (void)0, )
 #define HOOK_RECORD_NOTHING HOOK_RECORD_WORD(0)
 
 /* With this argument, 0: none; and the error, if the call failed. Out of line, except for calls that last some ns. */
@@ -177,28 +176,17 @@ static inline size_t hook_length(const char *s)
 #define HOOK_RECORD_ARG(arg) call_record(&event_, HOOK_CURRENT, process_osrt_backtrace, (uint64_t[]){arg}, 1)
 
 /* TRIED: nothing, of a call that lasts some ns */
-#define HOOK_BEFORE_TRIED
-#define HOOK_AFTER_TRIED
-#define HOOK_SHORT_TRIED (void)0
 #define HOOK_RECORD_TRIED HOOK_RECORD_QUICKLY((uint64_t *)NULL, 0)
 
 /* VALUE, BYTES: one number */
-#define HOOK_BEFORE_VALUE(number)
-#define HOOK_AFTER_VALUE(number)
-#define HOOK_SHORT_VALUE(number) (void)0
 /* inline, because sigaction() would use more of its caller's stack otherwise */
 #define HOOK_RECORD_VALUE(number)                                                                                      \
 	HOOK_RECORD_QUICKLY(((uint64_t[]){tf_arg(TF_ARG_VALUE, 0, (uint64_t)(number))}), 1)
-#define HOOK_BEFORE_BYTES(bytes)
-#define HOOK_AFTER_BYTES(bytes)
-#define HOOK_SHORT_BYTES(bytes) (void)0
 #define HOOK_RECORD_BYTES(bytes) HOOK_RECORD_WORD(tf_arg(TF_ARG_BYTES, 0, (uint64_t)(bytes)))
 
 /* MEMORY: bytes of a mapping. Only native frames are read, because the call may come from Python's own memory
  * manager */
-#define HOOK_BEFORE_MEMORY(bytes)
-#define HOOK_AFTER_MEMORY(bytes)
-#define HOOK_SHORT_MEMORY(bytes) event_.frame |= STACK_NATIVE_ONLY
+#define HOOK_SHORT_MEMORY(bytes) , event_.frame |= STACK_NATIVE_ONLY
 #define HOOK_RECORD_MEMORY(bytes)                                                                                      \
 	do {                                                                                                           \
 		event_.frame |= STACK_NATIVE_ONLY;                                                                     \
@@ -206,11 +194,9 @@ static inline size_t hook_length(const char *s)
 	} while (0)
 
 /* MAPPED: likewise a mapping of this file, if there is one, whose bytes are counted by descriptor */
-#define HOOK_BEFORE_MAPPED(bytes, fd)
-#define HOOK_AFTER_MAPPED(bytes, fd)
 #define HOOK_IS_OF_FILE(fd) ((fd) >= 0 && result != MAP_FAILED)
 #define HOOK_SHORT_MAPPED(bytes, fd)                                                                                   \
-	do {                                                                                                           \
+	, do {                                                                                                         \
 		event_.frame |= STACK_NATIVE_ONLY;                                                                     \
 		if (HOOK_IS_OF_FILE(fd))                                                                               \
 			HOOK_SHORT_AMOUNT((fd), (int64_t)(bytes));                                                     \
@@ -226,36 +212,26 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 	} while (0)
 
 /* TIMEOUT: the longest time to wait, and the result. The timeout is not read if the kernel could not read it */
-#define HOOK_BEFORE_TIMEOUT(us)
-#define HOOK_AFTER_TIMEOUT(us)
-#define HOOK_SHORT_TIMEOUT(us) (void)0
 #define HOOK_RECORD_TIMEOUT(us)                                                                                        \
 	HOOK_RECORD_ARG(hook_timeout_arg(hook_is_fault((int64_t)result) ? -1 : (int64_t)(us), (int64_t)result))
 
 /* PATH: asks about the file of this path, relative to the descriptor `at`; CHANGE: changes it. CHDIR: relative paths
  * mean others afterwards */
-#define HOOK_BEFORE_PATH(at, path)
-#define HOOK_AFTER_PATH(at, path)
-#define HOOK_SHORT_PATH(at, path) path_count(&event_, HOOK_CURRENT, (at), (path), (int64_t)result)
+#define HOOK_SHORT_PATH(at, path) , path_count(&event_, HOOK_CURRENT, (at), (path), (int64_t)result)
 #define HOOK_RECORD_PATH(at, path)                                                                                     \
 	path_record(&event_, HOOK_CURRENT, (at), (path), (int64_t)result, HOOK_ERROR, false)
-#define HOOK_BEFORE_CHANGE(at, path)
-#define HOOK_AFTER_CHANGE(at, path)
 #define HOOK_SHORT_CHANGE HOOK_SHORT_PATH
 #define HOOK_RECORD_CHANGE(at, path)                                                                                   \
 	path_record(&event_, HOOK_CURRENT, (at), (path), (int64_t)result, HOOK_ERROR, true)
-#define HOOK_BEFORE_CHDIR
-#define HOOK_AFTER_CHDIR directory_changed()
-#define HOOK_SHORT_CHDIR (void)0
+#define HOOK_AFTER_CHDIR , directory_changed()
 #define HOOK_RECORD_CHDIR HOOK_RECORD_NOTHING
 
 /* LOCKED, CONDITION, SEMAPHORE, BARRIER: waits for what is at this address. TAKEN: gets a semaphore without waiting.
  * WAKES: ends such waits. FUTEX: the arguments of the system call. See wait.h */
-#define HOOK_BEFORE_LOCKED(lock, holder, by_writer) const bool waits_ = wait_begin(lock)
+#define HOOK_BEFORE_LOCKED(lock, holder, by_writer) , const bool waits_ = wait_begin(lock)
 #define HOOK_AFTER_LOCKED(lock, holder, by_writer)                                                                     \
-	if (__builtin_expect(waits_, 0))                                                                               \
+	, if (__builtin_expect(waits_, 0))                                                                             \
 	wake_waited(lock)
-#define HOOK_SHORT_LOCKED(lock, holder, by_writer) (void)0
 #define HOOK_RECORD_LOCKED(lock, holder, by_writer)                                                                    \
 	wait_record(&event_, HOOK_CURRENT, (lock), (holder), wait_released(&event_, result, (lock), (by_writer)),      \
 		    HOOK_ERROR)
@@ -263,49 +239,39 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 	HOOK_BEFORE_SEMAPHORE(condition);                                                                              \
 	WAIT_NOTE((mutex), wait_is_shared_mutex(mutex), WAKE_RELEASE)
 #define HOOK_AFTER_CONDITION(condition, mutex) HOOK_AFTER_SEMAPHORE(condition)
-#define HOOK_SHORT_CONDITION(condition, mutex) (void)0
 #define HOOK_RECORD_CONDITION(condition, mutex) HOOK_RECORD_SEMAPHORE(condition)
 #define HOOK_BEFORE_SEMAPHORE(semaphore)                                                                               \
-	struct wake wake_ = {0};                                                                                       \
+	, struct wake wake_ = {0};                                                                                     \
 	const bool waits_ = wait_begin(semaphore)
 #define HOOK_AFTER_SEMAPHORE(semaphore)                                                                                \
-	if (__builtin_expect(waits_, 0))                                                                               \
+	, if (__builtin_expect(waits_, 0))                                                                             \
 	wake_ = wait_end((semaphore), event_.start, result)
-#define HOOK_SHORT_SEMAPHORE(semaphore) (void)0
 #define HOOK_RECORD_SEMAPHORE(semaphore) wait_record(&event_, HOOK_CURRENT, (semaphore), 0, wake_, HOOK_ERROR)
-#define HOOK_BEFORE_TAKEN(semaphore)
 #define HOOK_AFTER_TAKEN(semaphore)                                                                                    \
-	if (!result)                                                                                                   \
+	, if (!result)                                                                                                 \
 	wait_taken(semaphore)
-#define HOOK_SHORT_TAKEN(semaphore) (void)0
 #define HOOK_RECORD_TAKEN(semaphore) HOOK_RECORD_WAKES(semaphore, )
 #define HOOK_BEFORE_BARRIER(barrier)                                                                                   \
-	struct wake wake_ = {0};                                                                                       \
+	, struct wake wake_ = {0};                                                                                     \
 	const uint64_t arrived_ = wake_is_on && !wait_is_shared_barrier(barrier) ? wait_arrived(barrier) : 0
 #define HOOK_AFTER_BARRIER(barrier)                                                                                    \
-	if (__builtin_expect(arrived_ != 0, 0))                                                                        \
+	, if (__builtin_expect(arrived_ != 0, 0))                                                                      \
 	wake_ = wake_left((barrier), arrived_)
-#define HOOK_SHORT_BARRIER(barrier) (void)0
 #define HOOK_RECORD_BARRIER(barrier) HOOK_RECORD_SEMAPHORE(barrier)
-#define HOOK_BEFORE_WAKES(condition, kind) WAIT_NOTE((condition), wait_is_shared_condition(condition), (kind))
-#define HOOK_AFTER_WAKES(address, kind)
-#define HOOK_SHORT_WAKES(address, kind) (void)0
+#define HOOK_BEFORE_WAKES(condition, kind) , WAIT_NOTE((condition), wait_is_shared_condition(condition), (kind))
 #define HOOK_RECORD_WAKES(address, kind)                                                                               \
 	HOOK_RECORD_QUICKLY(((uint64_t[]){tf_arg(TF_ARG_LOCK, 0, (uintptr_t)(address))}), 1)
 #define HOOK_BEFORE_FUTEX(address, operation, count)                                                                   \
-	struct wake wake_ = {0};                                                                                       \
+	, struct wake wake_ = {0};                                                                                     \
 	const bool waits_ = wait_is_wait(operation) && wait_begin(address);                                            \
 	if (wait_is_wake(operation))                                                                                   \
 	WAIT_NOTE((address), !((operation) & FUTEX_PRIVATE_FLAG), (count) == 1 ? WAKE_ONE : WAKE_ALL)
 #define HOOK_AFTER_FUTEX(address, operation, count) HOOK_AFTER_SEMAPHORE(address)
-#define HOOK_SHORT_FUTEX(address, operation, count) (void)0
 #define HOOK_RECORD_FUTEX(address, operation, count)                                                                   \
 	wait_record_value(&event_, HOOK_CURRENT, (address), (uint64_t)((operation) & 0xff), wake_, HOOK_ERROR)
 
 /* FD: uses this descriptor; the result is a number of bytes. DIRECTORY: likewise, without bytes */
-#define HOOK_BEFORE_FD(fd)
-#define HOOK_AFTER_FD(fd)
-#define HOOK_SHORT_FD(fd) HOOK_SHORT_AMOUNT((fd), hook_returns_error(HOOK_CURRENT) ? 0 : (int64_t)result)
+#define HOOK_SHORT_FD(fd) , HOOK_SHORT_AMOUNT((fd), hook_returns_error(HOOK_CURRENT) ? 0 : (int64_t)result)
 #define HOOK_SHORT_AMOUNT(fd, amount)                                                                                  \
 	traffic_count(HOOK_CURRENT, (fd), event_.start, event_.end - event_.start, (amount))
 #define HOOK_RECORD_FD(fd)                                                                                             \
@@ -314,9 +280,8 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 							     : hook_fd_arg((fd), (int64_t)result)))
 /* TEXT: FD, of what may be an exception of Python */
 #define HOOK_BEFORE_TEXT(fd, bytes, size)                                                                              \
-	if (__builtin_expect(uncaught_may_be(__builtin_return_address(0), (fd)), 0))                                   \
+	, if (__builtin_expect(uncaught_may_be(__builtin_return_address(0), (fd)), 0))                                 \
 	uncaught_write(__builtin_return_address(0), (uintptr_t)__builtin_frame_address(0), (bytes), (size))
-#define HOOK_AFTER_TEXT(fd, bytes, size)
 #define HOOK_SHORT_TEXT(fd, bytes, size) HOOK_SHORT_FD(fd)
 #define HOOK_RECORD_TEXT(fd, bytes, size) HOOK_RECORD_FD(fd)
 #define HOOK_RECORD_AMOUNT(fd, amount) HOOK_RECORD_DESCRIPTOR((fd), HOOK_RECORD_ARG(hook_fd_arg((fd), (amount))))
@@ -330,36 +295,26 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 			descriptor_describe((fd), event_.start);                                                       \
 	} while (0)
 /* FLAGGED: uses this descriptor, with these flags of a set (enum tf_flags). FILLED: gets bytes, likewise */
-#define HOOK_BEFORE_FLAGGED(fd, set, flags)
-#define HOOK_AFTER_FLAGGED(fd, set, flags)
-#define HOOK_SHORT_FLAGGED(fd, set, flags) HOOK_SHORT_AMOUNT((fd), 0)
+#define HOOK_SHORT_FLAGGED(fd, set, flags) , HOOK_SHORT_AMOUNT((fd), 0)
 #define HOOK_RECORD_FLAGGED(fd, set, flags)                                                                            \
 	hook_record_flags(&event_, HOOK_CURRENT, (fd), (int64_t)result, HOOK_FLAGS(set, flags))
-#define HOOK_BEFORE_FILLED(bytes, set, flags)
-#define HOOK_AFTER_FILLED(bytes, set, flags)
-#define HOOK_SHORT_FILLED(bytes, set, flags) (void)0
 #define HOOK_RECORD_FILLED(bytes, set, flags)                                                                          \
 	call_record_words(&event_, HOOK_CURRENT, HOOK_ERROR, tf_arg(TF_ARG_BYTES, 0, (uint64_t)(bytes)),               \
 			  HOOK_FLAGS(set, flags))
 /* QUEUED: requests that bytes of this aiocb are read or written, LISTED: those of several. The control block may be
  * freed once the call has been made */
 #define HOOK_BEFORE_QUEUED(block)                                                                                      \
-	const int queued_ = (block)->aio_fildes;                                                                       \
+	, const int queued_ = (block)->aio_fildes;                                                                     \
 	const int64_t wanted_ = (int64_t)(block)->aio_nbytes
-#define HOOK_AFTER_QUEUED(block)
-#define HOOK_SHORT_QUEUED(block) HOOK_SHORT_AMOUNT(queued_, result ? 0 : wanted_)
+#define HOOK_SHORT_QUEUED(block) , HOOK_SHORT_AMOUNT(queued_, result ? 0 : wanted_)
 #define HOOK_RECORD_QUEUED(block) hook_record_amount(&event_, HOOK_CURRENT, queued_, result ? -1 : wanted_)
-#define HOOK_BEFORE_LISTED(blocks, count) hook_count_listed((blocks), (count))
-#define HOOK_AFTER_LISTED(blocks, count)
-#define HOOK_SHORT_LISTED(blocks, count) (void)0
+#define HOOK_BEFORE_LISTED(blocks, count) , hook_count_listed((blocks), (count))
 #define HOOK_RECORD_LISTED(blocks, count) HOOK_RECORD_NOTHING
 /* COPIED: writes the result's bytes to a descriptor and reads them from another one, which is counted as a call of
  * this row. MESSAGES: the result is a number of messages, of which all but one are counted as calls of that row */
-#define HOOK_BEFORE_COPIED(to, from, inner)
-#define HOOK_AFTER_COPIED(to, from, inner)
 #define HOOK_SHORT_COPIED(to, from, inner)                                                                             \
-	do {                                                                                                           \
-		HOOK_SHORT_FD(to);                                                                                     \
+	, do {                                                                                                         \
+		HOOK_SHORT_AMOUNT((to), (int64_t)result);                                                              \
 		stream_count(HOOK_##inner, (from), event_.start,                                                       \
 			     (struct stream_moved){result > 0 ? (uint64_t)result : 0, 1});                             \
 	} while (0)
@@ -369,10 +324,8 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 		stream_count(HOOK_##inner, (from), event_.start,                                                       \
 			     (struct stream_moved){result > 0 ? (uint64_t)result : 0, 1});                             \
 	} while (0)
-#define HOOK_BEFORE_MESSAGES(fd, messages, inner)
-#define HOOK_AFTER_MESSAGES(fd, messages, inner)
 #define HOOK_SHORT_MESSAGES(fd, messages, inner)                                                                       \
-	do {                                                                                                           \
+	, do {                                                                                                         \
 		HOOK_SHORT_AMOUNT((fd), hook_message_bytes((messages), result));                                       \
 		stream_count(HOOK_##inner, (fd), event_.start,                                                         \
 			     (struct stream_moved){0, result > 1 ? (uint32_t)result - 1 : 0});                         \
@@ -386,33 +339,28 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 /* OUTPUT, INPUT: a call of stdio that adds so many bytes to the stream or gets them from it; _BLOCK, _TEXT: enum
  * stream_use. Bytes are those that the kernel moved. A recorded call has those of its direction; those of others, and
  * how often the kernel was called, are counted as calls of inner_read and inner_write */
-#define HOOK_BEFORE_OUTPUT(stream, bytes) const struct stream_output stream_ = stream_output_before(stream)
-#define HOOK_AFTER_OUTPUT(stream, bytes)
-#define HOOK_SHORT_OUTPUT(stream, bytes) HOOK_SHORT_STREAM(stream, stream_written, bytes, STREAM_PIECES, inner_write)
+#define HOOK_BEFORE_OUTPUT(stream, bytes) , const struct stream_output stream_ = stream_output_before(stream)
+#define HOOK_SHORT_OUTPUT(stream, bytes) , HOOK_SHORT_STREAM(stream, stream_written, bytes, STREAM_PIECES, inner_write)
 #define HOOK_RECORD_OUTPUT(stream, bytes)                                                                              \
 	HOOK_RECORD_STREAM(stream, stream_written, bytes, STREAM_PIECES, inner_write, MOVED_BYTES)
 #define HOOK_BEFORE_OUTPUT_BLOCK HOOK_BEFORE_OUTPUT
-#define HOOK_AFTER_OUTPUT_BLOCK HOOK_AFTER_OUTPUT
 #define HOOK_SHORT_OUTPUT_BLOCK(stream, bytes)                                                                         \
-	HOOK_SHORT_STREAM(stream, stream_written, bytes, STREAM_BLOCK, inner_write)
+	, HOOK_SHORT_STREAM(stream, stream_written, bytes, STREAM_BLOCK, inner_write)
 #define HOOK_RECORD_OUTPUT_BLOCK(stream, bytes)                                                                        \
 	HOOK_RECORD_STREAM(stream, stream_written, bytes, STREAM_BLOCK, inner_write, MOVED_BYTES)
-#define HOOK_BEFORE_INPUT(stream, bytes) const struct stream_input stream_ = stream_input_before(stream)
-#define HOOK_AFTER_INPUT(stream, bytes)
-#define HOOK_SHORT_INPUT(stream, bytes) HOOK_SHORT_STREAM(stream, stream_read, bytes, STREAM_PIECES, inner_read)
+#define HOOK_BEFORE_INPUT(stream, bytes) , const struct stream_input stream_ = stream_input_before(stream)
+#define HOOK_SHORT_INPUT(stream, bytes) , HOOK_SHORT_STREAM(stream, stream_read, bytes, STREAM_PIECES, inner_read)
 #define HOOK_RECORD_INPUT(stream, bytes)                                                                               \
 	HOOK_RECORD_STREAM(stream, stream_read, bytes, STREAM_PIECES, inner_read, AMOUNT)
 #define HOOK_BEFORE_INPUT_BLOCK(stream, bytes, request)                                                                \
-	struct stream_input stream_ = stream_input_before(stream);                                                     \
+	, struct stream_input stream_ = stream_input_before(stream);                                                   \
 	stream_.wanted = (ptrdiff_t)(request)
-#define HOOK_AFTER_INPUT_BLOCK(stream, bytes, request)
 #define HOOK_SHORT_INPUT_BLOCK(stream, bytes, request)                                                                 \
-	HOOK_SHORT_STREAM(stream, stream_read, bytes, STREAM_BLOCK, inner_read)
+	, HOOK_SHORT_STREAM(stream, stream_read, bytes, STREAM_BLOCK, inner_read)
 #define HOOK_RECORD_INPUT_BLOCK(stream, bytes, request)                                                                \
 	HOOK_RECORD_STREAM(stream, stream_read, bytes, STREAM_BLOCK, inner_read, AMOUNT)
 #define HOOK_BEFORE_INPUT_TEXT HOOK_BEFORE_INPUT
-#define HOOK_AFTER_INPUT_TEXT HOOK_AFTER_INPUT
-#define HOOK_SHORT_INPUT_TEXT(stream, bytes) HOOK_SHORT_STREAM(stream, stream_read, bytes, STREAM_TEXT, inner_read)
+#define HOOK_SHORT_INPUT_TEXT(stream, bytes) , HOOK_SHORT_STREAM(stream, stream_read, bytes, STREAM_TEXT, inner_read)
 #define HOOK_RECORD_INPUT_TEXT(stream, bytes)                                                                          \
 	HOOK_RECORD_STREAM(stream, stream_read, bytes, STREAM_TEXT, inner_read, AMOUNT)
 #define HOOK_SHORT_STREAM(stream, find, size, use, inner)                                                              \
@@ -436,22 +384,20 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
  * forked child, whose descriptors would be described at the cost of several system calls. MOVED: a call that
  * reads or writes because it moves in the file */
 #define HOOK_BEFORE_FLUSHED(stream)                                                                                    \
-	const struct stream_place place_ = stream_place_before(stream);                                                \
+	, const struct stream_place place_ = stream_place_before(stream);                                              \
 	int flushed_ = hook_unflushed_fd(stream);                                                                      \
 	if (!(stream))                                                                                                 \
 	stream_count_pending(NULL)
-#define HOOK_AFTER_FLUSHED(stream)
 #define HOOK_SHORT_FLUSHED(stream)                                                                                     \
-	do {                                                                                                           \
+	, do {                                                                                                         \
 		HOOK_SHORT_AMOUNT(flushed_, 0);                                                                        \
 		stream_count_place(&place_, (stream), event_.start);                                                   \
 	} while (0)
 #define HOOK_RECORD_FLUSHED(stream)                                                                                    \
 	HOOK_RECORD_MOVED_BYTES(flushed_, (int64_t)stream_flushed(&place_, (stream)))
-#define HOOK_BEFORE_MOVED(stream) const struct stream_place place_ = stream_place_before(stream)
-#define HOOK_AFTER_MOVED(stream)
+#define HOOK_BEFORE_MOVED(stream) , const struct stream_place place_ = stream_place_before(stream)
 #define HOOK_SHORT_MOVED(stream)                                                                                       \
-	do {                                                                                                           \
+	, do {                                                                                                         \
 		HOOK_SHORT_AMOUNT(place_.fd, 0);                                                                       \
 		stream_count_place(&place_, (stream), event_.start);                                                   \
 	} while (0)
@@ -460,27 +406,19 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 		HOOK_RECORD_MOVED_BYTES(place_.fd, 0);                                                                 \
 		stream_count_place(&place_, (stream), event_.start);                                                   \
 	} while (0)
-#define HOOK_BEFORE_DIRECTORY(directory)
-#define HOOK_AFTER_DIRECTORY(directory)
-#define HOOK_SHORT_DIRECTORY(directory) HOOK_SHORT_AMOUNT(hook_directory_fd(directory), 0)
+#define HOOK_SHORT_DIRECTORY(directory) , HOOK_SHORT_AMOUNT(hook_directory_fd(directory), 0)
 #define HOOK_RECORD_DIRECTORY(directory) HOOK_RECORD_AMOUNT(hook_directory_fd(directory), 0)
 
 /* NEW: the result is a new descriptor. OPENED: it is of the file with this path, opened with these flags. REOPENED:
  * likewise, and it replaces that of this stream. PAIR: two new descriptors */
 #define HOOK_NEW_FD _Generic(result, FILE *: hook_stream_fd, DIR *: hook_directory_fd, int: hook_number_fd)(result)
-#define HOOK_BEFORE_NEW
-#define HOOK_AFTER_NEW descriptor_invalidate(HOOK_NEW_FD)
-#define HOOK_SHORT_NEW (void)0
+#define HOOK_AFTER_NEW , descriptor_invalidate(HOOK_NEW_FD)
 #define HOOK_RECORD_NEW call_record_words(&event_, HOOK_CURRENT, 0, hook_fd_arg(-1, HOOK_NEW_FD), 0)
 /* CREATED: likewise, with these flags */
-#define HOOK_BEFORE_CREATED(set, flags)
 #define HOOK_AFTER_CREATED(set, flags) HOOK_AFTER_NEW
-#define HOOK_SHORT_CREATED(set, flags) (void)0
 #define HOOK_RECORD_CREATED(set, flags)                                                                                \
 	call_record_words(&event_, HOOK_CURRENT, 0, hook_fd_arg(-1, HOOK_NEW_FD), HOOK_FLAGS(set, flags))
-#define HOOK_BEFORE_OPENED(path, flags)
 #define HOOK_AFTER_OPENED(path, flags) HOOK_AFTER_NEW
-#define HOOK_SHORT_OPENED(path, flags) (void)0
 #define HOOK_RECORD_OPENED(path, flags)                                                                                \
 	do {                                                                                                           \
 		if (HOOK_NEW_FD >= 0) /* before a row of --mode=profile refers to it */                                \
@@ -488,64 +426,53 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 		call_record_words(&event_, HOOK_CURRENT, 0, hook_opened_arg((flags), HOOK_NEW_FD), 0);                 \
 	} while (0)
 #define HOOK_BEFORE_REOPENED(stream, path, flags)                                                                      \
-	if (stream)                                                                                                    \
+	, if (stream)                                                                                                  \
 		stream_count_pending(stream);                                                                          \
 	descriptor_invalidate(hook_stream_fd(stream))
 #define HOOK_AFTER_REOPENED(stream, path, flags) HOOK_AFTER_NEW
-#define HOOK_SHORT_REOPENED(stream, path, flags) (void)0
 #define HOOK_RECORD_REOPENED(stream, path, flags)                                                                      \
 	do {                                                                                                           \
 		if (HOOK_NEW_FD >= 0 && (path))                                                                        \
 			descriptor_describe_path(HOOK_NEW_FD, event_.end, (path));                                     \
 		call_record_words(&event_, HOOK_CURRENT, 0, hook_opened_arg((flags), HOOK_NEW_FD), 0);                 \
 	} while (0)
-#define HOOK_BEFORE_PAIR(pair)
 #define HOOK_AFTER_PAIR(pair)                                                                                          \
-	do {                                                                                                           \
+	, do {                                                                                                         \
 		if (!result) {                                                                                         \
 			descriptor_invalidate((pair)[0]);                                                              \
 			descriptor_invalidate((pair)[1]);                                                              \
 		}                                                                                                      \
 	} while (0)
-#define HOOK_SHORT_PAIR(pair) (void)0
 #define HOOK_RECORD_PAIR(pair) HOOK_RECORD_NOTHING
 
 /* CLOSED: this descriptor, determined before the call closes it. CLOSED_STREAM: that of this stream, whose output
  * the call writes. CHANGED, CONNECTED: it
  * refers to something else after the call */
-#define HOOK_BEFORE_CLOSED(fd)                                                                                         \
+#define HOOK_BEFORE_CLOSED(fd) , HOOK_CLOSING(fd)
+#define HOOK_CLOSING(fd)                                                                                               \
 	int closed_ = (fd);                                                                                            \
 	const uint64_t file_ = profile_closed_word(closed_);                                                           \
                                                                                                                        \
 	descriptor_invalidate(closed_)
-#define HOOK_AFTER_CLOSED(fd)
-#define HOOK_SHORT_CLOSED(fd) (void)0
 #define HOOK_RECORD_CLOSED(fd)                                                                                         \
 	call_record_words(&event_, HOOK_CURRENT, 0, hook_fd_arg(closed_, (int64_t)result), file_)
 #define HOOK_BEFORE_CLOSED_STREAM(stream)                                                                              \
-	const struct stream_closing closing_ = stream_closing_before(stream);                                          \
-	HOOK_BEFORE_CLOSED(hook_stream_fd(stream))
-#define HOOK_AFTER_CLOSED_STREAM(stream)
+	, const struct stream_closing closing_ = stream_closing_before(stream);                                        \
+	HOOK_CLOSING(hook_stream_fd(stream))
 #define HOOK_SHORT_CLOSED_STREAM(stream)                                                                               \
-	if (__builtin_expect(closing_.pending && result != -1, 0))                                                     \
+	, if (__builtin_expect(closing_.pending && result != -1, 0))                                                   \
 	traffic_count_slowly(HOOK_inner_write, closed_, closing_.state, event_.start, 0, (int64_t)closing_.pending)
 #define HOOK_RECORD_CLOSED_STREAM(stream)                                                                              \
 	call_record_words(&event_, HOOK_CURRENT, 0,                                                                    \
 			  hook_fd_arg(closed_, result == -1 ? -1 : (int64_t)closing_.pending), file_)
-#define HOOK_BEFORE_CHANGED(fd)
-#define HOOK_AFTER_CHANGED(fd) descriptor_invalidate(fd)
-#define HOOK_SHORT_CHANGED(fd) (void)0
+#define HOOK_AFTER_CHANGED(fd) , descriptor_invalidate(fd)
 #define HOOK_RECORD_CHANGED(fd) call_record_words(&event_, HOOK_CURRENT, 0, hook_fd_arg((fd), (int64_t)result), 0)
-#define HOOK_BEFORE_CONNECTED(fd, address, size)
-#define HOOK_AFTER_CONNECTED(fd, address, size) descriptor_invalidate(fd)
-#define HOOK_SHORT_CONNECTED(fd, address, size) (void)0
+#define HOOK_AFTER_CONNECTED(fd, address, size) , descriptor_invalidate(fd)
 #define HOOK_RECORD_CONNECTED(fd, address, size)                                                                       \
 	do {                                                                                                           \
 		HOOK_RECORD_CHANGED(fd);                                                                               \
 		if (!result || errno == EINPROGRESS || errno == EINTR)                                                 \
 			descriptor_describe_peer((fd), event_.start, (address), (size));                               \
 	} while (0)
-#define HOOK_BEFORE_ACCEPTED(fd)
-#define HOOK_AFTER_ACCEPTED(fd) descriptor_invalidate((int)result)
-#define HOOK_SHORT_ACCEPTED(fd) (void)0
+#define HOOK_AFTER_ACCEPTED(fd) , descriptor_invalidate((int)result)
 #define HOOK_RECORD_ACCEPTED(fd) HOOK_RECORD_FD(fd)

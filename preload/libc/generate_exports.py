@@ -22,16 +22,16 @@ TIMED = """HOOK_EXPORT {returns}{symbol}{parameters}
 	struct call event_;
 	enum call_length length_;
 
-	HOOK_BEFORE_{record};
+	HOOK_DO(BEFORE, {record});
 	if (!event_enabled(TF_GROUP_OSRT) || !call_begin(&event_, HOOK_CURRENT))
 		return real_{symbol}{arguments};
 	result = real_{symbol}{arguments};
-	HOOK_AFTER_{record};
+	HOOK_DO(AFTER, {record});
 	length_ = call_finish(&event_, HOOK_CURRENT, process_osrt_threshold);
 	if (length_ == CALL_LONG)
 		HOOK_RECORD_{record};
 	if (length_ == CALL_SHORT) {{
-		HOOK_SHORT_{record};
+		HOOK_DO(SHORT, {record});
 		call_count_down(&event_, HOOK_CURRENT);
 	}}
 	return result;
@@ -43,7 +43,7 @@ TIMEDV = """HOOK_EXPORT {returns}{symbol}{parameters}
 	struct call event_;
 	enum call_length length_;
 
-	HOOK_BEFORE_{record};
+	HOOK_DO(BEFORE, {record});
 	if (!event_enabled(TF_GROUP_OSRT) || !call_begin(&event_, HOOK_CURRENT)) {{
 		real_{symbol}{arguments};
 		return;
@@ -53,7 +53,7 @@ TIMEDV = """HOOK_EXPORT {returns}{symbol}{parameters}
 	if (length_ == CALL_LONG)
 		HOOK_RECORD_{record};
 	if (length_ == CALL_SHORT)
-		HOOK_SHORT_{record};
+		HOOK_DO(SHORT, {record});
 }}
 """
 OWN = """HOOK_EXPORT {returns}{symbol}{parameters}

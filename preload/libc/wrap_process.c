@@ -198,9 +198,6 @@ static void saw_child(pid_t pid, int status)
 }
 
 /* The child that was waited for; if there was none, the error is recorded in its place. */
-#define HOOK_BEFORE_CHILD(pid)
-#define HOOK_AFTER_CHILD(pid)
-#define HOOK_SHORT_CHILD(pid) (void)0
 #define HOOK_RECORD_CHILD(pid) HOOK_RECORD_WORD((pid) < 0 ? 0 : tf_arg(TF_ARG_VALUE, 0, (uint64_t)(pid)))
 
 #define WAIT(symbol, parameters, arguments)                                                                            \
