@@ -16,9 +16,8 @@ struct answer {
 	struct fix_first first;
 	struct costs *costs;
 	bool has_events; /* false: --mode=profile, so that there are neither roles nor findings */
-	bool is_large;	/* rules are left to `pillion analyze` */
-	bool is_replayed; /* what repairs would save is known; else it is left to `pillion analyze`, too */
-	bool has_lines; /* there are not too many events to attribute all to lines */
+	bool is_large;	/* what needs all events is left to `pillion analyze` */
+	bool is_read; /* neither is: there are rules, what repairs would save, and lines */
 };
 
 /* Without any rule. `most`: of them may be run. */

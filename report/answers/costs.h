@@ -9,8 +9,8 @@
 
 struct costs;
 
-/* Never NULL; of a capture without a run, or without is_replayed, everything costs nothing. */
-struct costs *costs_new(const struct report_context *c, bool is_replayed);
+/* Never NULL; of a capture without a run, or without is_read, everything costs nothing. */
+struct costs *costs_new(const struct report_context *c, bool is_read);
 void costs_free(struct costs *k);
 
 /* What a line does for most of its time. */

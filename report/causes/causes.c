@@ -18,6 +18,10 @@ enum { OWN_SAMPLES = 8 };
 /* A shorter call with a stack is hardly longer than those without one, which are shorter than 80 us by default. */
 enum { SHORT_STACK_NS = 320000 };
 
+/* Of a thread with so many calls, a wait without a source that is a smaller part of its time keeps its length as work
+ * does: the memory for its nodes is bounded. */
+enum { MANY_EVENTS = 100000, WAIT_PARTS = 50000 };
+
 /* A call, or a sample. */
 struct thread_piece {
 	uint64_t start_ns, end_ns;
@@ -49,6 +53,7 @@ struct builder {
 	size_t sample_count, sample_capacity;
 
 	struct written written;
+	uint64_t wait_ns; /* a shorter wait without a source is work */
 	uint32_t before;  /* the last call that was added */
 	uint32_t rest;	  /* see editable_rest */
 };
@@ -138,7 +143,7 @@ static void add_piece(struct builder *b, const struct thread_piece *p)
 		return;
 	}
 	add_computing(b, p->start_ns, p->what);
-	if (p->has_edge || p->alone)
+	if (p->has_edge || p->alone == GRAPH_TIMER || (p->alone && p->end_ns - p->start_ns >= b->wait_ns))
 		graph_call(&s->graph, p->end_ns, p->what, p->alone);
 	else
 		graph_work(&s->graph, p->end_ns, p->of);
@@ -352,6 +357,7 @@ static void build_thread(struct builder *b, const struct actor *a)
 	b->rest = editable_rest(&b->causes->editables, a->image);
 	b->count = b->sample_count = 0;
 	b->before = UINT32_MAX;
+	b->wait_ns = a->thread && a->thread->events > MANY_EVENTS ? (a->end_ns - a->start_ns) / WAIT_PARTS : 0;
 	written_begin(&b->written, a->image->trace);
 	if (a->thread) {
 		cursor_init(&cursor, a->image->trace, a->thread);

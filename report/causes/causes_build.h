@@ -36,8 +36,19 @@ enum moment_kind {
 	MOMENT_SYNC_STREAMS, /* likewise, for all streams of it */
 	MOMENT_POLL,
 	MOMENT_WAIT,	/* for another thread, in a way that does not tell for which */
-	MOMENT_LONG,	/* any call that is not short: the thread did nothing else */
+	MOMENT_AWAIT,	/* a long call that may have waited for a process that its process has started */
 	MOMENT_KINDS
+};
+
+/* A call that is not short: the thread did nothing else. */
+struct actor_call {
+	uint64_t start_ns, end_ns;
+};
+
+struct actor_calls {
+	struct actor_call *items; /* by actor, then by time */
+	size_t count, capacity;
+	size_t *first; /* by actor, and one more */
 };
 
 struct moments {
@@ -61,6 +72,7 @@ struct linker {
 	struct causality *causes;
 	uint32_t *last_of;	/* by process: the main thread of its last image */
 	struct moments of[MOMENT_KINDS];
+	struct actor_calls long_calls;
 	struct map channels; /* (name, machine) -> number */
 	struct operations operations;
 };
@@ -70,6 +82,8 @@ void moments_read(struct linker *l);
 /* Of a thread: what kind of moment a function is. */
 uint8_t moment_classify(const struct function *f);
 
+/* The actor's first long call that ended at that time or later, else what follows its last one. */
+size_t linker_long_call(const struct linker *l, uint32_t actor, uint64_t ns);
 void link_processes(struct linker *l);
 /* The process that started another, if it has actors; else SIZE_MAX. */
 size_t linker_parent(const struct linker *l, size_t process);

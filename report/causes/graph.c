@@ -88,21 +88,24 @@ void graph_edges_done(struct graph *g)
 		g->cuts[i] = (uint32_t)order[i];
 }
 
+static bool ends_before(const struct edge *e, uint32_t to, uint64_t to_ns)
+{
+	return e->to < to || (e->to == to && e->to_ns < to_ns);
+}
+
 /* The first edge to the actor, or to the end of a call of it. */
 static size_t edge_to(const struct graph *g, uint32_t to, uint64_t to_ns)
 {
-	return first_place(i, 0, g->edge_count,
-			   g->edges[i].to < to || (g->edges[i].to == to && g->edges[i].to_ns < to_ns));
+	return first_place(i, 0, g->edge_count, ends_before(&g->edges[i], to, to_ns));
 }
 
 bool graph_has_edge(struct graph *g, uint32_t actor, uint64_t end_ns)
 {
 	size_t i = g->asked_edge;
 
-	if (i >= g->edge_count || g->edges[i].to != actor || g->edges[i].to_ns > end_ns ||
-	    (i && g->edges[i - 1].to == actor && g->edges[i - 1].to_ns >= end_ns))
+	if ((i && !ends_before(&g->edges[i - 1], actor, end_ns)) || (i < g->edge_count && g->edges[i].to < actor))
 		i = edge_to(g, actor, end_ns);
-	while (i < g->edge_count && g->edges[i].to == actor && g->edges[i].to_ns < end_ns)
+	while (i < g->edge_count && ends_before(&g->edges[i], actor, end_ns))
 		i++;
 	g->asked_edge = i;
 	return i < g->edge_count && g->edges[i].to == actor && g->edges[i].to_ns == end_ns;

@@ -8,11 +8,10 @@
 /* The end of the actor's last long call before that time, else its start. */
 static uint64_t last_long_call(const struct linker *l, uint32_t actor, uint64_t ns)
 {
-	const struct moment *all = l->of[MOMENT_LONG].items;
-	size_t at = first_place(i, 0, l->of[MOMENT_LONG].count,
-				all[i].actor < actor || (all[i].actor == actor && all[i].end_ns < ns));
+	size_t at = linker_long_call(l, actor, ns);
 
-	return at && all[at - 1].actor == actor ? all[at - 1].end_ns : l->causes->actors[actor].start_ns;
+	return at > l->long_calls.first[actor] ? l->long_calls.items[at - 1].end_ns
+					       : l->causes->actors[actor].start_ns;
 }
 
 void link_wait(struct linker *l, struct moment *wait, uint32_t from, uint64_t from_ns)
@@ -91,8 +90,8 @@ static bool is_alone(const struct linker *l, size_t process)
 /* The call in which the actor waited for most of that time; NODE_NONE: none. */
 static uint32_t awaiting_call(const struct linker *l, uint32_t actor, uint64_t start_ns, uint64_t end_ns)
 {
-	const struct moment *all = l->of[MOMENT_LONG].items;
-	size_t count = l->of[MOMENT_LONG].count;
+	const struct moment *all = l->of[MOMENT_AWAIT].items;
+	size_t count = l->of[MOMENT_AWAIT].count;
 	uint64_t least_ns = end_ns - start_ns - (end_ns - start_ns) / 2;
 
 	for (size_t i = first_place(k, 0, count,

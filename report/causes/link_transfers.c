@@ -210,17 +210,16 @@ enum { NEAR = 8 };
  * search found: the waits of a thread are in the order of time, so the next one is near. */
 static uint64_t last_running(const struct linker *l, size_t *places, uint32_t actor, uint64_t ns)
 {
-	const struct moment *all = l->of[MOMENT_LONG].items;
-	size_t count = l->of[MOMENT_LONG].count, at = places[actor], near = at + NEAR;
+	const struct actor_call *all = l->long_calls.items;
+	size_t first = l->long_calls.first[actor], end = l->long_calls.first[actor + 1];
+	size_t at = places[actor] < first ? first : places[actor], near = at + NEAR;
 
-#define IS_BEFORE(i) (all[i].actor < actor || (all[i].actor == actor && all[i].end_ns < ns))
-	while (at < count && at < near && IS_BEFORE(at))
+	while (at < end && at < near && all[at].end_ns < ns)
 		at++;
-	if ((at == near && at < count && IS_BEFORE(at)) || (at && !IS_BEFORE(at - 1)))
-		at = first_place(i, 0, count, IS_BEFORE(i));
-#undef IS_BEFORE
+	if ((at == near && at < end && all[at].end_ns < ns) || (at > first && all[at - 1].end_ns >= ns))
+		at = linker_long_call(l, actor, ns);
 	places[actor] = at;
-	return at < count && all[at].actor == actor && all[at].start_ns < ns ? all[at].start_ns : ns - 1;
+	return at < end && all[at].start_ns < ns ? all[at].start_ns : ns - 1;
 }
 
 enum { THREADS_MOST = 64, FAMILY_MOST = 512, RELEASED_NS = 100000 };

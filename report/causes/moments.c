@@ -58,7 +58,7 @@ uint8_t moment_classify(const struct function *f)
 	}
 }
 
-enum { GROUPS = 1 << TF_GROUP_OSRT | 1 << TF_GROUP_CUDA | 1 << TF_GROUP_CUDA_DRIVER };
+enum { OF_DEVICES = 1 << TF_GROUP_CUDA | 1 << TF_GROUP_CUDA_DRIVER, GROUPS = 1 << TF_GROUP_OSRT | OF_DEVICES };
 
 enum { KNOWN_CHANNELS = 64 };
 
@@ -163,7 +163,7 @@ bool event_timed_out(const struct event *e)
 static void moment_add(struct reading_calls *r, const struct event *e)
 {
 	enum moment_kind kind = r->kinds[e->id];
-	struct moment m = {.actor = r->actor};
+	struct moment m = {.actor = r->actor, .what = NODE_NONE};
 
 	if (e->duration < r->wait_ticks && (!kind || kind >= MOMENT_POLL))
 		return;
@@ -183,8 +183,11 @@ static void moment_add(struct reading_calls *r, const struct event *e)
 		m.is_interpreter = takes_interpreter(trace_function(r->image->trace, e->id));
 	if (kind == MOMENT_SPAWN || m.end_ns - m.start_ns >= CAUSES_WAIT_NS)
 		m.what = call_of(r, kind, e);
-	if (m.end_ns - m.start_ns >= CAUSES_WAIT_NS)
-		put(&r->linker->of[MOMENT_LONG], &m);
+	if (m.end_ns - m.start_ns >= CAUSES_WAIT_NS) {
+		list_add(&r->linker->long_calls, (struct actor_call){m.start_ns, m.end_ns});
+		if (m.what != NODE_NONE)
+			put(&r->linker->of[MOMENT_AWAIT], &m);
+	}
 	if ((kind == MOMENT_WAIT || kind == MOMENT_POLL) && !m.is_interpreter && event_timed_out(e))
 		return;
 	if (kind && (kind < MOMENT_POLL || m.end_ns - m.start_ns >= CAUSES_WAIT_NS))
@@ -203,12 +206,16 @@ void moments_read(struct linker *l)
 {
 	const struct causality *s = l->causes;
 	struct reading_calls r = {.linker = l};
+	/* nobody beside a single thread can have ended what it waits for, but a device */
+	uint32_t groups = s->actor_count > 1 ? GROUPS : OF_DEVICES;
 
+	l->long_calls.first = mem_alloc((s->actor_count + 1) * sizeof(*l->long_calls.first));
 	for (size_t i = 0; i < s->actor_count; i++) {
 		const struct actor *a = &s->actors[i];
 		struct cursor cursor;
 		struct event e;
 
+		l->long_calls.first[i] = l->long_calls.count;
 		if (a->is_main && a->image->trace) {
 			descriptors_done(&r.descriptors);
 			descriptors_init(&r.descriptors, a->image->trace);
@@ -217,7 +224,7 @@ void moments_read(struct linker *l)
 			r.is_python = attribution_is_python_program(a->image);
 			r.has_children = s->context->model->processes[a->image->process].children;
 		}
-		if (!a->thread || !(a->thread->groups & GROUPS))
+		if (!a->thread || !(a->thread->groups & groups))
 			continue;
 		r.image = a->image;
 		r.wait_ticks = ticks_of(s, a->image, CAUSES_WAIT_NS);
@@ -227,11 +234,21 @@ void moments_read(struct linker *l)
 			if (e.kind == TF_CALL && e.id < a->image->trace->functions->count)
 				moment_add(&r, &e);
 	}
+	l->long_calls.first[s->actor_count] = l->long_calls.count;
 	descriptors_done(&r.descriptors);
+}
+
+size_t linker_long_call(const struct linker *l, uint32_t actor, uint64_t ns)
+{
+	const struct actor_calls *all = &l->long_calls;
+
+	return first_place(i, all->first[actor], all->first[actor + 1], all->items[i].end_ns < ns);
 }
 
 void linker_done(struct linker *l)
 {
+	free(l->long_calls.items);
+	free(l->long_calls.first);
 	for (size_t i = 0; i < MOMENT_KINDS; i++)
 		free(l->of[i].items);
 	map_done(&l->channels);

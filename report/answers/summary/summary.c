@@ -419,9 +419,9 @@ static void sections_of_events(const struct answer *s, struct section *sections)
 	section_of_calls(s, &sections[OS]);
 	section_of_report(c, &sections[RANGES], "NVTX ranges", COL_TOTAL_TIME_NS, COL_INSTANCES, COL_RANGE,
 			  report_nvtx_sum);
-	if (s->has_lines)
+	if (s->is_read)
 		top_lines(s, &sections[SOURCE]);
-	if (s->has_lines && nvtx_has_operators(c->model))
+	if (s->is_read && nvtx_has_operators(c->model))
 		top_operators(c, &sections[OPERATORS]);
 }
 
@@ -491,8 +491,8 @@ static void summary_time(struct answer *s, struct buffer *ret)
 	const struct report_context *c = &s->context;
 
 	summary_first(&s->first, ret);
-	if (!s->is_replayed)
-		buffer_print(ret, "%-*s what the rules find and a repair would save: more than 256 MB of events, "
+	if (!s->is_read)
+		buffer_print(ret, "%-*s what the rules find and a repair would save: more than 512 MB of events, "
 				  "so pillion analyze computes it\n", SUMMARY_LABEL, "not known");
 	summary_roles(c, s->roles, ROLE_LINES, ret);
 	summary_outside(s, ret);
@@ -511,7 +511,7 @@ static void summary_peaks(struct answer *s, struct buffer *ret)
 {
 	size_t before = ret->size;
 
-	if (s->has_events && !s->is_large)
+	if (s->is_read)
 		summary_memory(&s->rules, ret);
 	summary_resident(&s->rules, before, ret);
 }
@@ -566,9 +566,9 @@ void summary_text(const struct report_context *context, const char *capture, con
 	summary_ends(c, s.roles, &ended->died, &head);
 	if (!ended->hangs) /* which has its calls */
 		summary_in_progress(c->model, s.partition, &head);
-	if (s.has_events && !s.is_large)
+	if (s.is_read)
 		summary_untimed(c, &head);
-	if (s.has_events && !s.is_large && !is_short)
+	if (s.is_read && !is_short)
 		summary_findings(&s, &tail);
 	summary_ledger(c->model, is_short || !s.has_events ? 0 : cpu_of_job(s.partition), &tail);
 	if (!is_short && !(s.has_events && summary_next(&s.rules, fix_first_is_cpu(&s.first), s.is_large, &tail)))
