@@ -11,10 +11,9 @@
 
 /* wrap_<symbol>: the bodies of the OWN rows. */
 #define CUDA_DECLARE(kind, returns, symbol, parameters, arguments, ...)                                                \
-	CUDA_DECLARE_##kind(returns, symbol, parameters, arguments)
-#define CUDA_DECLARE_TIMED(returns, symbol, parameters, arguments)
-#define CUDA_DECLARE_WORDS(returns, symbol, parameters, arguments)
-#define CUDA_DECLARE_OWN(returns, symbol, parameters, arguments)                                                       \
+	HOOK_SECOND(CUDA_DECLARE_##kind, HOOK_NOT, )(returns, symbol, parameters, arguments)
+#define CUDA_DECLARE_OWN , CUDA_DECLARE_WRAP
+#define CUDA_DECLARE_WRAP(returns, symbol, parameters, arguments)                                                      \
 	returns wrap_##symbol ENTRY_APPEND(parameters, arguments, struct hook_entry);
 HOOK_CUDART(CUDA_DECLARE)
 HOOK_CUDA(CUDA_DECLARE)
@@ -62,6 +61,21 @@ static inline bool cuda_is_off(unsigned layer)
 			}                                                                                              \
 		}                                                                                                      \
 	} while (0)
+
+/* The wrapper of a row. CUDA_NONE is the result of a call that no library defines. */
+#define CUDA_ROW(kind, returns, symbol, parameters, arguments, about, record, ...)                                     \
+	CUDA_ROW_##kind(returns, symbol, parameters, arguments, about, record)
+#define CUDA_ROW_TIMED(returns, symbol, parameters, arguments, about, record)                                          \
+	ENTRY_TIMED(returns, symbol, parameters, arguments, CUDA_NONE, cuda_is_off(CUDA_LAYER),                        \
+		    CUDA_BODY(returns, arguments, about, record))
+#define CUDA_ROW_WORDS CUDA_ROW_TIMED
+#define CUDA_ROW_OWN(returns, symbol, parameters, arguments, about, record)                                            \
+	ENTRY_OWN(returns, symbol, parameters, arguments)
+#define CUDA_BODY(returns, arguments, about, record)                                                                   \
+	returns result;                                                                                                \
+                                                                                                                       \
+	CUDA_TIME(real arguments, about, record);                                                                      \
+	return result;
 
 /* A failed launch is recorded with its kernel and a failed allocation with the requested size; failed copies and frees
  * are recorded without arguments. */

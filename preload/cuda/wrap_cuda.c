@@ -42,20 +42,6 @@ static unsigned copy_kind(CUmemorytype from, CUmemorytype to)
 
 /* ---- the generated ones ---- */
 
-#define CUDA_BODY(arguments, about, record)                                                                            \
-	CUresult result;                                                                                               \
-                                                                                                                       \
-	CUDA_TIME(real arguments, about, record);                                                                      \
-	return result;
-
-#define CUDA_ROW_TIMED(returns, symbol, parameters, arguments, about, record)                                          \
-	ENTRY_TIMED(returns, symbol, parameters, arguments, CUDA_NONE, cuda_is_off(CUDA_LAYER),                        \
-		    CUDA_BODY(arguments, about, record))
-#define CUDA_ROW_WORDS CUDA_ROW_TIMED
-#define CUDA_ROW_OWN(returns, symbol, parameters, arguments, about, record)                                            \
-	ENTRY_OWN(returns, symbol, parameters, arguments)
-#define CUDA_ROW(kind, returns, symbol, parameters, arguments, about, record, since)                                   \
-	CUDA_ROW_##kind(returns, symbol, parameters, arguments, about, record)
 HOOK_CUDA(CUDA_ROW)
 
 /* ---- calls that name kernels ---- */

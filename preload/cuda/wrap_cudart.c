@@ -11,7 +11,7 @@ enum { CUDA_LAYER = TF_GROUP_CUDA };
 #define CUDA_STREAM(c) (c)->stream
 
 /* The result of a call that no library defines: the same as on a machine without a GPU. */
-#define CUDART_NONE cudaErrorNoDevice
+#define CUDA_NONE cudaErrorNoDevice
 
 static size_t element_of(const struct cudaChannelFormatDesc *d)
 {
@@ -34,21 +34,7 @@ static int runtime_major(const void *real)
 
 /* ---- the generated ones ---- */
 
-#define CUDART_BODY(arguments, about, record)                                                                          \
-	cudaError_t result;                                                                                            \
-                                                                                                                       \
-	CUDA_TIME(real arguments, about, record);                                                                      \
-	return result;
-
-#define CUDART_ROW_TIMED(returns, symbol, parameters, arguments, about, record)                                        \
-	ENTRY_TIMED(returns, symbol, parameters, arguments, CUDART_NONE, cuda_is_off(CUDA_LAYER),                      \
-		    CUDART_BODY(arguments, about, record))
-#define CUDART_ROW_WORDS CUDART_ROW_TIMED
-#define CUDART_ROW_OWN(returns, symbol, parameters, arguments, about, record)                                          \
-	ENTRY_OWN(returns, symbol, parameters, arguments)
-#define CUDART_ROW(kind, returns, symbol, parameters, arguments, about, record)                                        \
-	CUDART_ROW_##kind(returns, symbol, parameters, arguments, about, record)
-HOOK_CUDART(CUDART_ROW)
+HOOK_CUDART(CUDA_ROW)
 
 /* ---- calls that name kernels ---- */
 
@@ -74,7 +60,7 @@ void wrap___cudaRegisterFunction(void **binary, const char *function, char *devi
 		cudaError_t (*real)(void **, const void *) = from.real, result;                                        \
                                                                                                                        \
 		if (!real)                                                                                             \
-			return CUDART_NONE;                                                                            \
+			return CUDA_NONE;                                                                            \
 		time;                                                                                                  \
 		if (!result && handle)                                                                                 \
 			cuda_name_know_as((uintptr_t)*handle, (uintptr_t)function);                                    \
@@ -90,7 +76,7 @@ cudaError_t wrap_cudaLibraryGetKernel(void **kernel, void *library, const char *
 	cudaError_t (*real)(void **, void *, const char *) = from.real, result;
 
 	if (!real)
-		return CUDART_NONE;
+		return CUDA_NONE;
 	CUDA_TIME(real(kernel, library, name), OTHER, NOTHING);
 	if (!result && kernel && name)
 		cuda_name_know_copy((uintptr_t)*kernel, name);
@@ -102,7 +88,7 @@ cudaError_t wrap_cudaLibraryGetKernel(void **kernel, void *library, const char *
 cudaError_t wrap_cudaDeviceReset(struct hook_entry from)
 {
 	enum { HOOK_CURRENT = HOOK_cudaDeviceReset };
-	cudaError_t (*real)(void) = from.real, result = CUDART_NONE;
+	cudaError_t (*real)(void) = from.real, result = CUDA_NONE;
 
 	cupti_context_ends(NULL, -1);
 	if (real)
@@ -113,8 +99,8 @@ cudaError_t wrap_cudaDeviceReset(struct hook_entry from)
 
 /* ---- the capture range ---- */
 
-CUDA_MOVES_RANGE(cudaError_t, cudaProfilerStart, CUDART_NONE, range_start)
-CUDA_MOVES_RANGE(cudaError_t, cudaProfilerStop, CUDART_NONE, range_stop)
+CUDA_MOVES_RANGE(cudaError_t, cudaProfilerStart, CUDA_NONE, range_start)
+CUDA_MOVES_RANGE(cudaError_t, cudaProfilerStop, CUDA_NONE, range_stop)
 
 /* ---- lookup of the driver's functions by the runtime: cheap, and not recorded ---- */
 
@@ -134,7 +120,7 @@ static cudaError_t find_entry_point(const char *name, void **ret, uint64_t flags
 	int version = 0;
 
 	if (!real)
-		return CUDART_NONE;
+		return CUDA_NONE;
 	result = real(name, ret, flags, status);
 	get_version = result ? NULL : dso_beside(from.real, "cudaRuntimeGetVersion");
 	if (get_version && !get_version(&version))
@@ -160,7 +146,7 @@ static cudaError_t find_entry_point_by_version(const char *name, void **ret, uns
 	cudaError_t (*real)(const char *, void **, unsigned, uint64_t, void *) = from.real, result;
 
 	if (!real)
-		return CUDART_NONE;
+		return CUDA_NONE;
 	result = real(name, ret, version, flags, status);
 	if (!result)
 		replace_entry_point(name, (int)version, flags ? flags : default_flags, ret, from);

@@ -76,17 +76,13 @@ typedef int status_t; /* see hook_libc.h */
 
 /* A row's position in the table, without the variants, is its id in the trace. */
 #define HOOK_NOT(...)
-#define HOOK_ID_TIMED(symbol) HOOK_##symbol,
-#define HOOK_ID_TIMEDV HOOK_ID_TIMED
-#define HOOK_ID_OWN HOOK_ID_TIMED
-#define HOOK_ID_NAKED HOOK_ID_TIMED
-#define HOOK_ID_REAL HOOK_ID_TIMED
-#define HOOK_ID_RAW HOOK_ID_TIMED
-#define HOOK_ID_TIMED_AS(name) HOOK_NOT
-#define HOOK_ID_OWN_AS(name) HOOK_NOT
-#define HOOK_ID_NAKED_AS(name) HOOK_NOT
-#define HOOK_ID_ALIAS_AS(name) HOOK_NOT
-#define HOOK_ENUM_LIBC(kind, returns, symbol, ...) HOOK_ID_##kind(symbol)
+#define HOOK_UNLESS_VARIANT_TIMED_AS(name) , HOOK_NOT
+#define HOOK_UNLESS_VARIANT_OWN_AS(name) , HOOK_NOT
+#define HOOK_UNLESS_VARIANT_NAKED_AS(name) , HOOK_NOT
+#define HOOK_UNLESS_VARIANT_ALIAS_AS(name) , HOOK_NOT
+#define HOOK_UNLESS_VARIANT(kind, macro) HOOK_SECOND(HOOK_UNLESS_VARIANT_##kind, macro, )
+#define HOOK_ID(symbol) HOOK_##symbol,
+#define HOOK_ENUM_LIBC(kind, returns, symbol, ...) HOOK_UNLESS_VARIANT(kind, HOOK_ID)(symbol)
 #define HOOK_ENUM(kind, returns, symbol, ...) HOOK_##symbol,
 #define HOOK_ENUM_LIBRARY(kind, group, symbol, name, ...) LIBRARY_IF_RECORDED(kind, HOOK_##name,)
 enum hook_id {
@@ -134,17 +130,10 @@ enum { HOOK_CUDA_COUNT = 0 HOOK_CUDA(HOOK_ONE), HOOK_CUDA_FIRST = HOOK_LIBC_COUN
  * does not have fails with ENOSYS. wrap_<symbol>: the body of an OWN row. */
 #define HOOK_DECLARE(kind, returns, symbol, parameters, arguments, record)                                             \
 	extern returns(*real_##symbol) parameters __attribute__((visibility("hidden")));                               \
-	HOOK_DECLARE_##kind(returns, symbol, parameters)
-#define HOOK_DECLARE_TIMED(returns, symbol, parameters)
-#define HOOK_DECLARE_TIMEDV(returns, symbol, parameters)
-#define HOOK_DECLARE_NAKED(returns, symbol, parameters)
-#define HOOK_DECLARE_RAW(returns, symbol, parameters)
-#define HOOK_DECLARE_REAL(returns, symbol, parameters)
-#define HOOK_DECLARE_OWN(returns, symbol, parameters) returns wrap_##symbol parameters;
-#define HOOK_DECLARE_TIMED_AS(name) HOOK_DECLARE_TIMED
-#define HOOK_DECLARE_OWN_AS(name) HOOK_DECLARE_OWN
-#define HOOK_DECLARE_NAKED_AS(name) HOOK_DECLARE_NAKED
-#define HOOK_DECLARE_ALIAS_AS(name) HOOK_DECLARE_NAKED
+	HOOK_SECOND(HOOK_DECLARE_##kind, HOOK_NOT, )(returns, symbol, parameters)
+#define HOOK_DECLARE_OWN , HOOK_DECLARE_WRAP
+#define HOOK_DECLARE_OWN_AS(name) , HOOK_DECLARE_WRAP
+#define HOOK_DECLARE_WRAP(returns, symbol, parameters) returns wrap_##symbol parameters;
 HOOK_LIBC(HOOK_DECLARE)
 #undef HOOK_DECLARE
 

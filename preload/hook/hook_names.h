@@ -10,17 +10,8 @@
 #define HOOK_MORE_NAMES
 #endif
 
-#define HOOK_TEXT_TIMED(symbol) HOOK_ROW_TEXT(symbol, #symbol, TF_GROUP_OSRT)
-#define HOOK_TEXT_TIMEDV HOOK_TEXT_TIMED
-#define HOOK_TEXT_OWN HOOK_TEXT_TIMED
-#define HOOK_TEXT_NAKED HOOK_TEXT_TIMED
-#define HOOK_TEXT_RAW HOOK_TEXT_TIMED
-#define HOOK_TEXT_REAL HOOK_TEXT_TIMED
-#define HOOK_TEXT_TIMED_AS(name) HOOK_NOT
-#define HOOK_TEXT_OWN_AS(name) HOOK_NOT
-#define HOOK_TEXT_NAKED_AS(name) HOOK_NOT
-#define HOOK_TEXT_ALIAS_AS(name) HOOK_NOT
-#define HOOK_NAME_OSRT(kind, returns, symbol, ...) HOOK_TEXT_##kind(symbol)
+#define HOOK_TEXT(symbol) HOOK_ROW_TEXT(symbol, #symbol, TF_GROUP_OSRT)
+#define HOOK_NAME_OSRT(kind, returns, symbol, ...) HOOK_UNLESS_VARIANT(kind, HOOK_TEXT)(symbol)
 #define HOOK_NAME_CUDART(kind, returns, symbol, ...) HOOK_ROW_TEXT(symbol, #symbol, TF_GROUP_CUDA)
 #define HOOK_NAME_CUDA(kind, returns, symbol, ...) HOOK_ROW_TEXT(symbol, #symbol, TF_GROUP_CUDA_DRIVER)
 #define HOOK_NAME_LIBRARY(kind, group, symbol, name, ...)                                                              \
