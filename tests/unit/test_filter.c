@@ -15,7 +15,8 @@ static struct writer writer;
 static struct model model;
 static struct err err;
 
-/* Ten calls of 100 ns that end at START, START + STEP and so on; the range "r" spans the fourth to the sixth. */
+/* Ten calls of 100 ns that end at START, START + STEP and so on; the range "r" spans the fourth to the sixth, and an
+ * operator the eighth and the ninth. */
 static void setup(void)
 {
 	struct writer_thread t;
@@ -25,11 +26,12 @@ static void setup(void)
 	id = writer_function(&writer, TF_GROUP_OSRT, "read");
 	writer_thread(&writer, &t, 10, "t", 2 * TF_PAGE);
 	writer_text(&t, TF_BLOB_STRING, 1, "r");
+	writer_text(&t, TF_BLOB_STRING, 2, "op, seq = 3, op_id = 7, sizes = [[2]]");
 	for (unsigned int i = 1; i <= 10; i++) {
-		if (i == 4)
-			writer_event(&t, TF_PUSH, 0, START + i * STEP - 200, 1);
+		if (i == 4 || i == 8)
+			writer_event(&t, TF_PUSH, 0, START + i * STEP - 200, i / 4);
 		writer_call(&t, id, START + i * STEP, 100, NULL, 0);
-		if (i == 6)
+		if (i == 6 || i == 9)
 			writer_event(&t, TF_POP, 0, START + i * STEP + 10, 0);
 	}
 	open_written(&model, &writer);
@@ -97,6 +99,15 @@ Test(filter, finds_a_range)
 	cr_expect_eq(ranges(), 1);
 	cr_assert_eq(filter_time(&model, "8us/", &err), 0);
 	cr_expect_eq(ranges(), 0);
+}
+
+Test(filter, finds_an_operator_by_its_name)
+{
+	cr_assert_eq(filter_nvtx(&model, "op/0", &err), 0, "%s", err.text);
+	cr_expect_eq(calls(), 2);
+	cr_expect_eq(filter_nvtx(&model, "op, seq = 3, op_id = 7, sizes = [[2]]", &err), 0, "%s", err.text);
+	cr_expect_eq(calls(), 2);
+	cr_expect_eq(filter_nvtx(&model, "op/1", &err), -ENODATA);
 }
 
 ParameterizedTestParameters(filter, refuses_what_is_no_time)

@@ -95,23 +95,26 @@ static void remember_name(struct range_search *s, const struct nvtx_range *r, co
 	buffer_done(&name);
 }
 
+/* A range of PyTorch's record_function has its number in its text where operators are recorded. */
 static void search_visit_range(void *context, const struct nvtx_range *r)
 {
 	struct range_search *s = context;
 	const struct trace *t = s->image->trace;
 	const struct clock_map *clock = &s->model->machines[s->image->machine].clock;
-	const struct blob *words = trace_definition(t, TF_BLOB_STRING, r->text);
-	SCOPED(buffer) text = {0};
+	SCOPED(buffer) text = {0}, name = {0};
 
-	if (words)
-		trace_text(t, words, &text);
-	buffer_add(&text, "", 1);
-	if (!strcmp(text.data, s->range.data) && is_domain(s, t, r->domain)) {
+	nvtx_name(t, 0, r->text, &text);
+	if (r->domain)
+		buffer_text(&name, buffer_string(&text));
+	else
+		nvtx_sum_name(t, 0, r->text, &name);
+	if ((!strcmp(buffer_string(&text), s->range.data) || !strcmp(buffer_string(&name), s->range.data)) &&
+	    is_domain(s, t, r->domain)) {
 		mem_append(s->found, s->count, s->capacity,
 			   (struct nvtx_instance){s->image, r->thread, clock_map_ns(clock, r->start),
 						  clock_map_ns(clock, r->end)});
 	} else {
-		remember_name(s, r, text.data);
+		remember_name(s, r, buffer_string(&name));
 	}
 }
 
