@@ -9,6 +9,14 @@
 
 /* ---- operator_work ---- */
 
+static bool work_with(const char *name, const char *sizes, const char *arguments, struct operator_work *ret)
+{
+	struct operator_text t = {.name = {name, strlen(name)}, .sizes = {sizes, strlen(sizes)},
+				  .arguments = {arguments, strlen(arguments)}};
+
+	return operator_work(&t, NULL, ret);
+}
+
 static bool work_of(const char *name, const char *sizes, const char *result, struct operator_work *ret)
 {
 	struct operator_text t = {.name = {name, strlen(name)}, .sizes = {sizes, strlen(sizes)}};
@@ -118,6 +126,10 @@ Test(operator_work, counts_what_is_done_for_each_element)
 		{"aten::copy_", "[[4, 10], [4, 10], []]", 0, 80, 0},
 		{"aten::cat", "[[2, 10], [3, 10], []]", 0, 100, 0},
 		{"aten::zero_", "[[4, 10]]", 0, 40, 0},
+		{"aten::masked_scatter_", "[[4, 10], [4, 10], [7]]", 0, 80, 40},
+		{"aten::masked_select", "[[4, 10], [10]]", 0, 80, 10},
+		{"aten::nonzero", "[[4, 10]]", 0, 40, 40 * 2 * 8},
+		{"aten::half", "[[4, 10]]", 0, 40, 40 * 2},
 		{"aten::_foreach_sqrt", "[[8, 3], [8]]", 20 * 32, 2 * 32, 0},
 		{"aten::_foreach_mul_", "[[8, 3], [8], []]", 32, 2 * 32, 0},
 		{"aten::_foreach_lerp_", "[[8, 3], [8], [8, 3], [8], []]", 3 * 32, 3 * 32, 0},
@@ -135,6 +147,29 @@ Test(operator_work, counts_what_is_done_for_each_element)
 		cr_expect_eq(work.elements, cases[i].elements, "%s: %" PRIu64, cases[i].name, work.elements);
 		cr_expect_eq(work.more_bytes, cases[i].more_bytes, "%s: %" PRIu64, cases[i].name, work.more_bytes);
 	}
+}
+
+Test(operator_work, counts_by_the_values_of_arguments)
+{
+	static const struct {
+		const char *name, *sizes, *arguments;
+		uint64_t flops, bytes;
+	} cases[] = {
+		{"aten::index_select", "[[4, 10], [], [3]]", "[t6, 1, t4]", 0, 2 * 4 * 3 * 4 + 3 * 8},
+		{"aten::index_select", "[[4, 10], [], [3]]", "[t6, -2, t4]", 0, 2 * 3 * 10 * 4 + 3 * 8},
+		{"aten::randperm", "[[], [], [], [], []]", "[100, , , , ]", 300, 800},
+		{"aten::copy_", "[[4, 10], [4, 10], []]", "[t5, t7, False]", 0, 40 * 2 + 40 * 8},
+	};
+	struct operator_work work;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		cr_assert(work_with(cases[i].name, cases[i].sizes, cases[i].arguments, &work), "%s", cases[i].name);
+		cr_expect_eq(work.flops, cases[i].flops, "%s: %" PRIu64, cases[i].name, work.flops);
+		cr_expect_eq(work.elements * work.element + work.more_bytes, cases[i].bytes, "%s", cases[i].name);
+	}
+	cr_expect_not(work_with("aten::index_select", "[[4, 10], [], [3]]", "[t6, 2, t4]", &work));
+	cr_expect_not(work_with("aten::index_select", "[[4, 10], [], [3]]", "", &work));
+	cr_expect_not(work_with("aten::randperm", "[[]]", "[", &work));
 }
 
 Test(operator_work, two_m_n_k_of_200_products)
@@ -241,6 +276,8 @@ Test(operator_marker, counts_the_operations_of_functions)
 		{CALL("softmax", TENSOR("3, 4") ", " NUMBER("dim", "1")), 480, "N=12,fp16"},
 		{CALL("embedding", "{'name': '', 'type': 'tensor', 'shape': (2, 3), 'dtype': 'int64'}, "
 				   TENSOR("50, 10")), 0, "N=60,fp16"},
+		{CALL("index_select", TENSOR("4, 10") ", " NUMBER("", "1") ", {'name': '', 'type': 'tensor', "
+				      "'shape': (3,), 'dtype': 'int64'}"), 0, "N=12,fp16"},
 	};
 	static const char cell[] = "{'mod': 'GRUCell', 'op': 'forward', 'args': [" TENSOR("8, 32") ", "
 				   TENSOR("8, 64") "]}";

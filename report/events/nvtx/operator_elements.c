@@ -74,6 +74,12 @@ enum elements_form {
 	COMPARISON, /* likewise, with results of one byte */
 	TRIPLE,	  /* likewise of three arguments */
 	ROWS,	  /* of a table, the first argument, at the indices of 8 bytes in the second */
+	SELECTED, /* likewise of a tensor, along the dimension that the second argument is; the third has the indices */
+	MASKED,	  /* of the first argument; the second has a byte for each */
+	PLACES,	  /* of the first argument; the result has a number of 8 bytes for each dimension */
+	CONVERTED, /* of the first argument, to a type of so many bytes */
+	COUNTED,  /* of 8 bytes, as many as the first argument is */
+	COPIED,	  /* of the first argument; the second may have another type */
 	ALL,	  /* of a list of tensors */
 	LISTS	  /* of the first of several lists with the same sizes */
 };
@@ -147,9 +153,14 @@ static const struct elements_row rows[] = {
 	ROW("embedding_dense_backward", EACH, 0, 3), ROW("sum", EACH, 1, 1), ONCE("mean", EACH, 1, 1, 1, 1),
 	ONCE("norm", EACH, 2, 1, 1, 0), ONCE("linalg_vector_norm", EACH, 2, 1, 1, 0), ROW("any", EACH, 0, 1),
 	/* copies */
-	ROW("copy", EACH, 0, 2), ROW("clone", EACH, 0, 2), ROW("contiguous", EACH, 0, 2), ROW("cat", ALL, 0, 2),
+	ROW("copy", COPIED, 0, 2), ROW("clone", EACH, 0, 2), ROW("contiguous", EACH, 0, 2), ROW("cat", ALL, 0, 2),
 	ROW("gather", EACH, 0, 2), ROW("fill", EACH, 0, 1), ROW("zero", EACH, 0, 1), ROW("ones_like", EACH, 0, 1),
-	ROW("zeros_like", EACH, 0, 1),
+	ROW("zeros_like", EACH, 0, 1), ROW("reshape", EACH, 0, 0), ROW("index_select", SELECTED, 0, 2),
+	ROW("masked_select", MASKED, 0, 2), ROW("masked_scatter", MASKED, 0, 2), ROW("nonzero", PLACES, 0, 1),
+	ROW("randperm", COUNTED, 3, 1), ROW("to", EACH, 0, 2), ROW("byte", CONVERTED, 0, 1),
+	ROW("char", CONVERTED, 0, 1), ROW("short", CONVERTED, 0, 2), ROW("half", CONVERTED, 0, 2),
+	ROW("int", CONVERTED, 0, 4), ROW("float", CONVERTED, 0, 4), ROW("long", CONVERTED, 0, 8),
+	ROW("double", CONVERTED, 0, 8),
 	/* lists of parameters: a scalar or another list */
 	LIST("_foreach_add", 1, 2, ONE | TWO, 0, 1), LIST("_foreach_sub", 1, 2, ONE | TWO, 0, 1),
 	LIST("_foreach_mul", 1, 2, ONE | TWO, 0, 1), LIST("_foreach_div", 1, 2, ONE | TWO, 0, 1),
@@ -267,11 +278,35 @@ static bool of_lists(const struct elements_row *row, const struct shapes *s, str
 	return elements;
 }
 
+/* The rows that are selected along a dimension; 0: it is not known. */
+static uint64_t count_selected(const struct operator_field *arguments, const struct shapes *s)
+{
+	struct operator_field f = operator_list_at(arguments, 1);
+	int64_t dimension = f.length ? strtoll(f.text, NULL, 10) : RANK;
+	const struct shape *first = &s->items[0];
+	struct shape result = *first;
+
+	dimension += dimension < 0 ? (int64_t)first->rank : 0;
+	if (s->count < 3 || dimension < 0 || dimension >= (int64_t)first->rank)
+		return 0;
+	result.sizes[dimension] = elements_of(&s->items[2]);
+	return elements_of(&result);
+}
+
+static unsigned bytes_of(const struct operator_field *arguments, size_t place)
+{
+	struct operator_field f = operator_list_at(arguments, place);
+	const struct operator_type *type = operator_type_of(&f);
+
+	return type ? type->size : 0;
+}
+
 /* Sets ret->elements. 0: the sizes do not tell. */
-static uint64_t count_elements(const struct elements_row *row, const struct shapes *s, struct operator_work *ret)
+static uint64_t count_elements(const struct elements_row *row, const struct operator_field *arguments,
+			       const struct shapes *s, struct operator_work *ret)
 {
 	const struct shape *first = &s->items[0], *of = row->form == SECOND && s->count > 1 ? first + 1 : first;
-	size_t tensors = row->form == ALL ? count_tensors(s) : 0;
+	size_t tensors = row->form == ALL ? count_tensors(s) : 0, moves = row->moves;
 	uint64_t n = of->rank ? elements_of(of) : 0;
 
 	switch ((enum elements_form)row->form) {
@@ -287,6 +322,30 @@ static uint64_t count_elements(const struct elements_row *row, const struct shap
 		ret->more_bytes = mul_sat(n, 8);
 		n = mul_sat(n, first->sizes[1]);
 		break;
+	case SELECTED:
+		n = count_selected(arguments, s);
+		ret->more_bytes = n ? mul_sat(elements_of(first + 2), 8) : 0;
+		break;
+	case MASKED:
+		ret->more_bytes = s->count > 1 ? elements_of(first + 1) : 0;
+		break;
+	case PLACES:
+		ret->more_bytes = mul_sat(n, 8 * first->rank);
+		break;
+	case CONVERTED:
+		ret->more_bytes = mul_sat(n, moves);
+		moves = 1;
+		break;
+	case COUNTED:
+		n = arguments->length ? strtoull(arguments->text + 1, NULL, 10) : 0;
+		ret->element = 8;
+		break;
+	case COPIED:
+		if (bytes_of(arguments, 1)) {
+			ret->more_bytes = mul_sat(n, bytes_of(arguments, 1));
+			moves = 1;
+		}
+		break;
 	case ALL:
 		n = 0;
 		for (size_t i = 0; i < tensors && s->count < SHAPES; i++)
@@ -295,17 +354,17 @@ static uint64_t count_elements(const struct elements_row *row, const struct shap
 	default:
 		break;
 	}
-	ret->elements = add_sat(mul_sat(n, row->moves), row->moves_once);
+	ret->elements = add_sat(mul_sat(n, moves), row->moves_once);
 	return n;
 }
 
-bool elements_work(const struct operator_field *name, const struct shapes *s, struct operator_work *ret)
+bool elements_work(const struct operator_text *operator, const struct shapes *s, struct operator_work *ret)
 {
 	const struct elements_row *row = NULL;
 	struct operator_field bare;
 	uint64_t n;
 
-	if (!s->count || !operator_bare_name(name, &bare))
+	if (!s->count || !operator_bare_name(&operator->name, &bare))
 		return false;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows) && !row; i++)
 		if (strlen(rows[i].name) == bare.length && !strncmp(rows[i].name, bare.text, bare.length))
@@ -315,7 +374,7 @@ bool elements_work(const struct operator_field *name, const struct shapes *s, st
 	ret->class = OPERATOR_ELEMENTWISE;
 	if (row->form == LISTS)
 		return of_lists(row, s, ret);
-	n = count_elements(row, s, ret);
+	n = count_elements(row, &operator->arguments, s, ret);
 	ret->flops = add_sat(mul_sat(n, row->flops), row->flops_once);
 	snprintf(ret->params, sizeof(ret->params), "N=%" PRIu64, n);
 	return n;

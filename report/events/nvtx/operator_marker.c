@@ -330,13 +330,23 @@ static const char *const same_arguments[][2] = {
 
 static bool marker_work_like(const char *name, const struct arguments *a, struct operator_work *ret)
 {
-	SCOPED(buffer) sizes = {0}, none = {0};
+	SCOPED(buffer) sizes = {0}, numbers = {0};
+	struct operator_text t = {.name = {name, strlen(name)}};
 
 	if (!strcmp(name, "aten::embedding") && a->count > 1) /* aten has the table first */
 		add_sizes(&sizes, a->items[1].numbers, a->items[1].count);
-	for (size_t i = 0; i < a->count && field_is(&a->items[i].type, "tensor"); i++)
-		add_sizes(&sizes, a->items[i].numbers, a->items[i].count);
-	return sizes.size && work_of(name, &sizes, &none, ret);
+	buffer_text(&numbers, "[");
+	for (size_t i = 0; i < a->count; i++) {
+		bool is_tensor = field_is(&a->items[i].type, "tensor");
+
+		add_sizes(&sizes, a->items[i].numbers, is_tensor ? a->items[i].count : 0);
+		if (!is_tensor && a->items[i].count == 1)
+			buffer_print(&numbers, "%" PRIu64, a->items[i].numbers[0]);
+		buffer_text(&numbers, ", ");
+	}
+	t.sizes = (struct operator_field){buffer_string(&sizes), sizes.size};
+	t.arguments = (struct operator_field){buffer_string(&numbers), numbers.size};
+	return sizes.size && operator_work(&t, NULL, ret);
 }
 
 /* Python's operators: "__iadd__" and "__radd__" are add. */

@@ -29,4 +29,4 @@ bool operator_bare_name(const struct operator_field *name, struct operator_field
 
 /* operator_elements.c: the operators whose work follows from the number of elements. False: it is none of these, or its
  * sizes do not tell. */
-bool elements_work(const struct operator_field *name, const struct shapes *s, struct operator_work *ret);
+bool elements_work(const struct operator_text *operator, const struct shapes *s, struct operator_work *ret);

@@ -387,6 +387,6 @@ bool operator_work(const struct operator_text *operator, const struct operator_f
 	}
 	shapes_parse(&operator->sizes, &s);
 	if (!o)
-		return elements_work(&operator->name, &s, ret);
+		return elements_work(operator, &s, ret);
 	return s.count >= o->first + 2u && work_of_known(o, operator, &s, result, ret);
 }
