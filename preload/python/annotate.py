@@ -161,7 +161,7 @@ def can_record(torch):
     the next node will get; a function that makes a tensor has none."""
     version = str(getattr(torch, '__version__', ''))
     is_settled = False
-    if '.'.join(version.split('.')[:2]) in ['2.%d' % minor for minor in range(14)] and record_try():
+    if '.'.join(version.split('.')[:2]) in ['2.%d' % minor for minor in range(15)] and record_try():
         try:
             for dtype in (torch.float32, torch.float64, torch.int64, torch.float16):
                 tensor = torch.empty(3, dtype=dtype)
@@ -236,6 +236,18 @@ def trace_operators(torch):
         finally:
             leave()
 
+    def hide(name):
+        """What PyTorch tells about its profiler is what it told before, while no other one than ours is there."""
+        function = getattr(getattr(getattr(torch, '_C', None), '_autograd', None), name, None)
+        before = function and function()
+
+        def own():
+            return before if getattr(here, 'context', None) is not None else function()
+        for module in (torch._C._autograd, torch.autograd) if function else ():
+            if getattr(module, name, None) is function:
+                own.__name__, own.__qualname__, own.__doc__ = name, name, function.__doc__
+                setattr(module, name, own)
+
     def enter_without_nvtx():
         """Like in a build with NVTX, if one operator shows that our functions are called in the expected order."""
         if not torch_offer():
@@ -251,6 +263,8 @@ def trace_operators(torch):
         return bool(is_settled)
 
     is_recorded, can = False, can_record(torch)
+    for name in ('_profiler_enabled', '_profiler_type'):
+        hide(name)
     try:
         enter()
     except RuntimeError:
