@@ -52,6 +52,7 @@ struct callbacks {
 static struct {
 	TORCH_FUNCTIONS(DECLARE)
 	const void *undefined; /* the tensor that is none */
+	const char *const *(*group)(const void *group); /* its name, of either std::string; NULL: not there */
 } torch;
 #undef DECLARE
 
@@ -61,11 +62,14 @@ static struct layout {
 	unsigned items;	  /* the word of a list that leads to its values, and the next one to their end */
 	unsigned type;	  /* the offset of the type of a tensor's elements */
 	unsigned sizes;	  /* the word of a tensor that has the number of its sizes, and then up to 5 or their address */
-	uint32_t tensor, list, number, truth, fraction; /* tags */
+	uint32_t tensor, list, number, truth, fraction, none; /* tags */
 } layout;
 static struct intern_table shaped; /* hash of name, shapes and arguments -> struct nvtx_string */
 enum { TEXTS = 4096 }; /* later ones have no arguments: these may be other ones in each call */
 static unsigned texts;
+/* The collective of c10d that the thread calls, and the name of its group. What gloo does for it begins within it. */
+static __thread const struct record *collective __attribute__((tls_model("initial-exec")));
+static __thread const char *collective_group __attribute__((tls_model("initial-exec")));
 static struct intern_table pending; /* address of an operator that ends in any thread -> number of its range */
 
 static int64_t word_at(const struct record *r, unsigned offset)
@@ -138,6 +142,35 @@ static const int64_t *sizes_of(const struct value *v, uint64_t *ret_count)
 	return *ret_count > IN_PLACE ? (const int64_t *)(uintptr_t)at[1] : (const int64_t *)at + 1;
 }
 
+static bool is_plain(const struct value *v)
+{
+	return v->tag == layout.tensor || v->tag == layout.list || v->tag == layout.number ||
+	       v->tag == layout.truth || v->tag == layout.fraction || v->tag == layout.none;
+}
+
+/* The group of a collective is its second or third argument, an object of TorchScript whose only slot has the group.
+ * The vector of slots has been its 11th or 12th word. NULL: the group is not known. */
+static const char *group_of(struct values of)
+{
+	enum { FIRST = 10, LAST = 11 };
+	const uint64_t *slots;
+
+	for (size_t i = 1; i < of.count && i < 3; i++)
+		for (size_t k = FIRST; k <= LAST && !is_plain(&of.items[i]); k++) {
+			const void *const *group, *const *type;
+
+			slots = of.items[i].object + k;
+			if (!*slots || *slots % sizeof(uint64_t) || slots[1] - *slots != sizeof(struct value) ||
+			    slots[2] < slots[1])
+				continue;
+			group = (const void *)((const struct value *)(uintptr_t)*slots)->object;
+			type = group ? ((const void *const *const *)*group)[-1] : NULL;
+			if (type && strcmp(type[1], "N4c10d12ProcessGroupE") == 0)
+				return *torch.group(group);
+		}
+	return NULL;
+}
+
 /* Without the arguments it is that of the sizes. */
 static uint64_t values_hash(struct values of, bool has_lists, bool has_arguments, uint64_t hash)
 {
@@ -205,28 +238,35 @@ static char *append_values(char *at, const char *end, struct values of, bool has
 	return append(at, end, "]");
 }
 
-/* As emit_nvtx writes it: "aten::mm, sizes = [[2, 3], [3, 4]]", and the arguments. */
-static __attribute__((noinline)) struct nvtx_string *shapes_name(const char *name, struct values v, bool has_arguments)
+/* As emit_nvtx writes it: "aten::mm, sizes = [[2, 3], [3, 4]]", with the group of a collective and the arguments. */
+static __attribute__((noinline)) struct nvtx_string *shapes_name(const char *name, const char *group, struct values v,
+								  bool has_arguments)
 {
 	char text[EVENT_TEXT], *at = text, *const end = text + sizeof(text);
 
-	at = append(append(at, end, name), end, ", sizes = [");
-	at = append(append_sizes(at, end, at, v, true), end, "]");
-	if (has_arguments)
+	at = append(at, end, name);
+	if (*group)
+		at = append(append(at, end, ", group = "), end, group);
+	if (v.count) {
+		at = append(at, end, ", sizes = [");
+		at = append(append_sizes(at, end, at, v, true), end, "]");
+	}
+	if (v.count && has_arguments)
 		at = append_values(append(at, end, ", arguments = "), end, v, true);
 	return nvtx_text_string(text, (size_t)(at - text));
 }
 
-/* NULL: the operator has no shapes. */
-static struct nvtx_string *shaped_text(const char *name, const struct record *r)
+/* NULL: the operator has neither shapes nor a group. */
+static struct nvtx_string *shaped_text(const char *name, const char *group, const struct record *r)
 {
 	uint64_t of_name = intern_hash(0, name, strlen(name)), key;
 	struct values v = values_of(r);
 	struct nvtx_string *text;
 	bool has_arguments = true;
 
-	if (!v.count)
+	if (!v.count && !*group)
 		return NULL;
+	of_name = intern_hash(of_name, group, strlen(group));
 	key = values_hash(v, true, true, of_name);
 	text = (struct nvtx_string *)intern_get(&shaped, key);
 	if (!text && __atomic_load_n(&texts, __ATOMIC_RELAXED) >= TEXTS) {
@@ -235,11 +275,21 @@ static struct nvtx_string *shaped_text(const char *name, const struct record *r)
 		text = (struct nvtx_string *)intern_get(&shaped, key);
 	}
 	if (!text) {
-		text = shapes_name(name, v, has_arguments);
+		text = shapes_name(name, group, v, has_arguments);
 		intern_set(&shaped, key, (uint64_t)text);
 		__atomic_fetch_add(&texts, 1, __ATOMIC_RELAXED);
 	}
 	return text;
+}
+
+/* Of a collective of c10d, or of what runs for the one in progress. "": there is none. */
+static const char *group_now(const char *name, const struct record *r)
+{
+	if (strncmp(name, "c10d::", 6) == 0 && torch.group) {
+		collective = r;
+		collective_group = group_of(values_of(r));
+	}
+	return collective && collective_group && (collective == r || torch.is_async(r)) ? collective_group : "";
 }
 
 /* ---- what PyTorch calls ---- */
@@ -253,7 +303,7 @@ static void begin(const struct record *r, bool has_shapes)
 	if (__builtin_expect(nvtx_is_watched, 0) && !torch.is_async(r))
 		nvtx_watch_push(NULL, NVTX_ASCII, name);
 	if (nvtx_wanted(NULL) && has_shapes)
-		text = shaped_text(name, r);
+		text = shaped_text(name, group_now(name, r), r);
 	if (torch.is_async(r)) {
 		intern_set(&pending, (uintptr_t)r,
 			   annotate_range_start(text ? NVTX_REGISTERED : NVTX_ASCII, text ? (void *)text : name));
@@ -285,6 +335,8 @@ static void end(const struct record *r, void *context)
 		annotate_range_end(intern_get(&pending, (uintptr_t)r));
 		return;
 	}
+	if (__builtin_expect(collective == r, 0))
+		collective = NULL;
 	if (nvtx_wanted(NULL))
 		event_instant(TF_POP, 0, 0, NULL, 0);
 	if (__builtin_expect(nvtx_is_watched, 0))
@@ -324,6 +376,7 @@ static void learn_of_empty(const struct value *v)
 	layout.list = v->tag;
 	layout.number = v[1].tag;
 	layout.truth = v[4].tag;
+	layout.none = v[5].tag;
 	type = (uint16_t)v[1].number;
 	layout.items = 0;
 	for (unsigned i = 1; i < 4 && v->tag != v[1].tag && v->tag != v[5].tag; i++) {
@@ -411,6 +464,8 @@ bool annotate_operators_try(bool has_shapes)
 	TORCH_FUNCTIONS(FIND)
 #undef FIND
 	torch.undefined = dso_library_symbol("libc10.so", "_ZN3c1019UndefinedTensorImpl10_singletonE");
+	torch.group = dso_library_symbol(library, "_ZNK4c10d12ProcessGroup12getGroupNameB5cxx11Ev")
+			      ?: dso_library_symbol(library, "_ZNK4c10d12ProcessGroup12getGroupNameEv");
 	learns_arguments = has_shapes;
 	places = UINT64_MAX;
 	inputs = UINT64_MAX >> 1; /* a number follows */

@@ -275,7 +275,7 @@ static void add_pushpop(struct chrome *w, const struct timeline_event *e)
 		add_lane_and_span(w, e);
 		sink_text(w->out, "}");
 	}
-	is_pytorch = chrome_pytorch_name(w, r);
+	is_pytorch = chrome_pytorch_name(w, r, "{\"ph\":\"X\",");
 	if (!is_pytorch) {
 		chrome_begin(w);
 		sink_text(w->out, "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":");
@@ -292,15 +292,22 @@ static void add_pushpop(struct chrome *w, const struct timeline_event *e)
 /* Ranges that may overlap are asynchronous events, which viewers draw in a row of their own. */
 static void add_range_end(struct chrome *w, const struct timeline_event *e, bool is_end)
 {
-	chrome_begin(w);
-	sink_text(w->out, is_end ? "{\"ph\":\"e\"" : "{\"ph\":\"b\"");
-	sink_text(w->out, ",\"cat\":\"user_annotation\",\"name\":");
-	add_text(w, chrome_string(w, e->name));
+	const char *phase = is_end ? "{\"ph\":\"e\"," : "{\"ph\":\"b\",";
+	bool is_pytorch = chrome_pytorch_name(w, e->range, phase);
+
+	if (!is_pytorch) {
+		chrome_begin(w);
+		sink_text(w->out, phase);
+		sink_text(w->out, "\"cat\":\"user_annotation\",\"name\":");
+		add_text(w, chrome_string(w, e->name));
+	}
 	chrome_number(w, ",\"id\":", w->next_range);
 	sink_text(w->out, ",");
 	add_text(w, &w->lane);
 	chrome_time(w, is_end ? e->end_ns : e->start_ns);
-	if (!is_end)
+	if (!is_end && is_pytorch)
+		chrome_pytorch_args(w, e->range);
+	else if (!is_end)
 		add_range_args(w, e->range);
 	sink_text(w->out, "}");
 }

@@ -78,7 +78,7 @@ void chrome_flow(struct chrome *w, const char *category, bool is_start, uint32_t
 
 /* Begins the event of a range that PyTorch has annotated, an operator or a record_function, up to its name, which is
  * without numbers and sizes; false: it is none. Then its args, as Kineto writes them. */
-bool chrome_pytorch_name(struct chrome *w, const struct nvtx_range *r);
+bool chrome_pytorch_name(struct chrome *w, const struct nvtx_range *r, const char *phase);
 void chrome_pytorch_args(struct chrome *w, const struct nvtx_range *r);
 
 /* Begins an event with torch.profiler's name if the range is a step, else does nothing and returns false. */

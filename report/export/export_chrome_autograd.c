@@ -67,7 +67,7 @@ static bool is_list(const struct operator_field *f)
 	return f->length && !depth && !wants;
 }
 
-bool chrome_pytorch_name(struct chrome *w, const struct nvtx_range *r)
+bool chrome_pytorch_name(struct chrome *w, const struct nvtx_range *r, const char *phase)
 {
 	const struct blob *b = r->domain ? NULL : trace_definition(w->timeline.image->trace, TF_BLOB_STRING, r->text);
 	struct operator_text o;
@@ -83,8 +83,8 @@ bool chrome_pytorch_name(struct chrome *w, const struct nvtx_range *r)
 		return false;
 	buffer_add(&name, o.name.text, o.name.length);
 	chrome_begin(w);
-	sink_text(w->out, is_one ? "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":"
-				 : "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":");
+	sink_text(w->out, phase);
+	sink_text(w->out, is_one ? "\"cat\":\"cpu_op\",\"name\":" : "\"cat\":\"user_annotation\",\"name\":");
 	sink_json(w->out, buffer_string(&name));
 	return true;
 }
@@ -111,6 +111,7 @@ static void add_argument_members(struct chrome *w, const struct operator_field *
 void chrome_pytorch_args(struct chrome *w, const struct nvtx_range *r)
 {
 	struct operator_text o;
+	SCOPED(buffer) group = {0};
 
 	operator_text_parse(buffer_string(&w->operator), &o);
 	chrome_number(w, ",\"args\":{\"External id\":", o.op_id.length ? strtoull(o.op_id.text, NULL, 10) : 0);
@@ -121,6 +122,11 @@ void chrome_pytorch_args(struct chrome *w, const struct nvtx_range *r)
 		sink_add(w->out, o.sizes.text, o.sizes.length);
 	}
 	add_argument_members(w, &o.arguments);
+	if (o.group.length) {
+		buffer_add(&group, o.group.text, o.group.length);
+		sink_text(w->out, ",\"Process Group Name\":");
+		sink_json(w->out, buffer_string(&group));
+	}
 	if (r->is_unfinished)
 		sink_text(w->out, ",\"unfinished\":true");
 	sink_text(w->out, "}");

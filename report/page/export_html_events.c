@@ -336,6 +336,7 @@ static void make_operator_detail(struct html *h, const void *from, struct buffer
 	add_field(json, "sequence number", &operator->seq);
 	add_field(json, "op_id", &operator->op_id);
 	add_field(json, "sizes", &operator->sizes);
+	add_field(json, "group", &operator->group);
 	add_field(json, "arguments", &(struct operator_field){buffer_string(&arguments), arguments.size});
 }
 

@@ -74,6 +74,28 @@ for row in json.load(sys.stdin):
         names[row["Operator"]] += "%s=%d" % (row["Phase"], row["Calls"])
 print(*names.values())')" '0 forward=3 optimizer=6 backward=3' \
 		"phases of operators in an optimizer's closure"
+
+	cat >group.py <<-'END'
+		import os, torch
+		import torch.distributed as dist
+		dist.init_process_group("gloo", init_method="file://" + os.getcwd() + "/store", rank=0, world_size=1)
+		dist.all_reduce(torch.ones(3))
+		dist.all_reduce(torch.ones(5), group=dist.new_group([0]), async_op=True).wait()
+		dist.barrier()
+		print(dist.group.WORLD.group_name)
+		dist.destroy_process_group()
+	END
+	pillion -o group -t nvtx --pytorch=autograd-shapes-nvtx "$real" group.py >out 2>err
+	is "$?" 0 'collectives'
+	report export -q -t chrome -o group.json group.pillion
+	is "$(python3 -c 'import json
+events = [e for e in json.load(open("group.json"))["traceEvents"] if e.get("name", "").startswith(("c10d::", "gloo:"))]
+groups = {str(e["args"]["Input Dims"][0]): e["args"]["Process Group Name"] for e in events if "c10d" in e["name"]}
+print(groups.get("[3]") == open("out").read().strip(), groups.get("[5]") not in (None, groups.get("[3]")),
+      all(", " not in e["name"] for e in events))')" 'True True True' "groups of c10d's collectives in chrome's format"
+	is "$(report stats -q -r pytorch_sum -f json group.pillion | python3 -c 'import json, sys
+print(sum(row["Calls"] for row in json.load(sys.stdin) if row["Operator"] == "gloo:all_reduce"))')" 2 \
+		"pytorch_sum has collectives of all groups"
 else
 	skip 'the calls of a real PyTorch' 'no torch for python3; PYTHON_TORCH names one'
 fi

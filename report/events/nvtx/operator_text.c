@@ -5,16 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The value that follows `key`: a number, or a list, which begins with a bracket. */
-static struct operator_field field_find(const char *text, const char *key, bool is_list)
+/* The value that follows `key`: a number, a name, or a list, which begins with a bracket. */
+enum field_kind { FIELD_NUMBER, FIELD_NAME, FIELD_LIST };
+
+static struct operator_field field_find(const char *text, const char *key, enum field_kind kind)
 {
 	const char *at = strstr(text, key), *end;
 
 	if (!at)
 		return (struct operator_field){0};
 	at += strlen(key);
-	if (!is_list)
-		return (struct operator_field){at, strspn(at, "-0123456789")};
+	if (kind != FIELD_LIST)
+		return (struct operator_field){at, kind == FIELD_NAME ? strcspn(at, ",") : strspn(at, "-0123456789")};
 	end = strstr(at, ", input_op_ids = ") ?: strstr(at, ", arguments = ");
 	return (struct operator_field){at, *at != '[' ? 0 : end ? (size_t)(end - at) : strlen(at)};
 }
@@ -32,20 +34,23 @@ static void end_at(struct operator_text *ret, const char *text, const struct ope
 
 bool operator_text_parse(const char *text, struct operator_text *ret)
 {
-	static const char seq[] = ", seq = ", op_id[] = ", op_id = ", sizes[] = ", sizes = ";
+	static const char seq[] = ", seq = ", op_id[] = ", op_id = ", sizes[] = ", sizes = ", group[] = ", group = ";
 	size_t length = strlen(text);
 
 	*ret = (struct operator_text){
 		.name = {text, length},
-		.seq = field_find(text, seq, false),
-		.op_id = field_find(text, op_id, false),
-		.sizes = field_find(text, sizes, true),
-		.inputs = field_find(text, ", input_op_ids = ", true),
-		.arguments = field_find(text, ", arguments = ", true),
+		.seq = field_find(text, seq, FIELD_NUMBER),
+		.op_id = field_find(text, op_id, FIELD_NUMBER),
+		.sizes = field_find(text, sizes, FIELD_LIST),
+		.inputs = field_find(text, ", input_op_ids = ", FIELD_LIST),
+		.arguments = field_find(text, ", arguments = ", FIELD_LIST),
 	};
+	if (!strncmp(text, "c10d::", 6) || operator_is_collective(text))
+		ret->group = field_find(text, group, FIELD_NAME);
 	end_at(ret, text, &ret->seq, seq);
 	end_at(ret, text, &ret->op_id, op_id);
 	end_at(ret, text, &ret->sizes, sizes);
+	end_at(ret, text, &ret->group, group);
 	return ret->name.length < length;
 }
 

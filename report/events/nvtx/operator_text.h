@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The text of a range that PyTorch's emit_nvtx writes for an operator:
  * "aten::mm, seq = 4, op_id = 7, sizes = [[2, 3], [3, 4]], input_op_ids = [(5,0), (6,0)]". Each field may be absent.
- * Ours has arguments = [t6, t6] in place of the last one: see preload/python/annotate_operators.c. */
+ * Ours has arguments = [t6, t6] in place of the last one, and "group = 0" if it is a collective: see
+ * preload/python/annotate_operators.c. */
 #pragma once
 
 #include "report/base/util.h"
@@ -15,6 +16,7 @@ struct operator_field {
 struct operator_text {
 	struct operator_field name, seq, op_id, sizes, inputs; /* inputs: the list after input_op_ids */
 	struct operator_field arguments;
+	struct operator_field group; /* the name of a process group */
 };
 
 /* Whether the text has such a field. If it has none, `name` is the whole text. */
