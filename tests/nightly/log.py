@@ -12,7 +12,7 @@ Each WORD is the name of a launcher, a kind or a way, and chooses among those of
   -j JOBS    how many at once; srun and sbatch use a Slurm of their own on this machine
   --load N   beside N processes that use a CPU
   --quiet S  how long a job hangs before it is ended
-  --bare     each without pillion as well: the same status, and how much later it ended
+  --bare     each without pillion as well: the same status, and how long after the signal or the death it ended
 Prints TAP; the last lines have the rates, and the times from the signal to the verdict in the log."""
 import argparse
 import collections
@@ -39,6 +39,7 @@ PILLION = os.path.join(os.path.dirname(os.path.dirname(HERE)), "scripts", "pilli
 PATIENCE_S = 150
 VERDICT = re.compile(r"^(?:pillion: )?(DIED FIRST|CRASH|OUT OF MEMORY|DEADLOCK|COLLECTIVE|STALLED) .*(?:\n {5,}.*)*",
                      re.M)
+READY = re.compile("^ready$", re.M)
 
 # name -> what precedes pillion, the ways in which its hangs are ended
 Launcher = collections.namedtuple("Launcher", "words ways kinds")
@@ -90,8 +91,9 @@ class Job:
             words = {"limit": ["--time=1"], "warned": ["--time=1", "--signal=TERM@50"], "itself": ["-K"]}
             command = command[:1] + ["-J", name] + words.get(way, []) + command[1:]
         if way == "timeout" and launcher not in BATCHES:
-            starts = 15 if launcher == "torchrun" else 4
-            command = ["timeout", "-k", "30", str(options.quiet + starts)] + command
+            seconds = options.quiet + (15 if launcher == "torchrun" else 4)
+            command = ["timeout", "-k", "30", str(seconds)] + command
+            self.sent = time.monotonic() + seconds
         self.end, child = os.openpty() if is_terminal else os.pipe()
         # a terminal is that of the session's foreground, which is the command
         self.process = subprocess.Popen(
@@ -125,12 +127,12 @@ class Job:
                 text += file.read()
         return text.decode(errors="replace").replace("\r", "").replace("^C", "")
 
-    def verdict_time(self):
-        """When the first verdict was there."""
+    def time_of(self, expression):
+        """When what it finds was there."""
         text = ""
         for at, part in self.chunks:
             text += part.decode(errors="replace").replace("\r", "").replace("^C", "")
-            if VERDICT.search(text):
+            if expression.search(text):
                 return at
         return None
 
@@ -175,7 +177,10 @@ class Job:
             pass
         status = self.process.wait()
         self.reader.join(2)
-        at = self.verdict_time()
+        if self.way == "itself":
+            self.sent = self.time_of(READY)
+            self.sent = self.sent and self.sent + programs.DEATH_S
+        at = self.time_of(VERDICT)
         return Run(self.log(), status, at - self.sent if at and self.sent else None,
                    ended - self.sent if self.sent else None)
 

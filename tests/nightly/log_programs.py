@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of log.py: hangs and deaths. Each prints "ready" before it hangs."""
+"""The programs of log.py: hangs and deaths. Each prints "ready" before it hangs, and DEATH_S before it dies."""
 import collections
 import os
 import re
@@ -16,6 +16,7 @@ TORCH_PYTHON = os.environ.get("PYTHON_TORCH") or os.environ.get("NIGHTLY_PYTHON"
 # words: of which the first line has one; texts: expressions of which that line has each; is_death: it ends by itself.
 Kind = collections.namedtuple("Kind", "command words texts is_death")
 
+DEATH_S = 1.5
 HANGS = ("DEADLOCK", "COLLECTIVE", "STALLED")
 JOB = """
 #include <mpi.h>
@@ -102,9 +103,10 @@ RAISES = """
 import os, sys, time
 def step():
     raise ValueError("bad batch")  # raises
-time.sleep(1.5)
 rank = os.environ.get("OMPI_COMM_WORLD_RANK") or os.environ.get("SLURM_PROCID") or os.environ.get("PMI_RANK", "2")
 if rank == "2":
+    print("ready", flush=True)
+    time.sleep(1.5)
     step()
 time.sleep(20)
 """
@@ -134,9 +136,10 @@ rank, how, locks, x = dist.get_rank(), sys.argv[1], [threading.Lock()], torch.on
 dist.all_reduce(x)
 if how == "ddp":
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 1))
-time.sleep(1.5)
 if not rank:
     print("ready", flush=True)
+if how in "raises segv abort exit kill worker_raises worker_killed".split():
+    time.sleep(1.5)
 if how in ("loader", "worker_raises", "worker_killed"):
     for each in torch.utils.data.DataLoader(Data(), num_workers=1):  # loader worker_killed
         x = x + each
