@@ -217,6 +217,8 @@ struct living {
 	} objects;
 	struct {		     /* of where_quiet.c; 0: it was not looked at */
 		uint64_t due_ns, cpu_ns, hash;
+		uint64_t looked_ns; /* CLOCK_MONOTONIC: of the last look */
+		double share;	    /* of a CPU that it used before that, while it was quiet */
 		uint64_t call; /* that the last look found it in, as calls_oldest; 0: it was quiet */
 		bool is_busy;  /* it ran at the last look, or has gone on since: others may wait for it */
 		unsigned count, asked; /* looks, and how often the verdict was asked for since the last one */
@@ -242,6 +244,8 @@ uint64_t usage_cpu_ns(const struct rusage *r); /* user and system time */
 /* How long the process has used hardly any CPU time, as far as calls of this function have seen; *ret_cpu_ns: its CPU
  * time so far. */
 uint64_t usage_quiet_ns(struct living *p, uint64_t *ret_cpu_ns);
+/* The share of a CPU that it has used in that time: threads of libraries wake from time to time. */
+double usage_quiet_share(const struct living *p);
 
 /* living.c */
 /* The processes of the run that are known so far, alive or not; valid until the next call of living.c. */

@@ -44,6 +44,7 @@ struct usage_process {
 	/* Its CPU time, and when that was read (CLOCK_MONOTONIC); since when the process has used less than
 	 * 1/QUIET_SHARE of a CPU */
 	uint64_t quiet_cpu_ns, quiet_read_ns, quiet_since_ns;
+	uint64_t quiet_begin_ns; /* its CPU time when it became quiet */
 };
 
 static struct {
@@ -378,11 +379,21 @@ uint64_t usage_quiet_ns(struct living *p, uint64_t *ret_cpu_ns)
 	if (!usage_of_process(p) || !process_cpu(p->pid, &cpu))
 		return 0;
 	u = p->usage;
-	if (!u->quiet_read_ns || cpu - u->quiet_cpu_ns > (now - u->quiet_read_ns) / QUIET_SHARE)
+	if (!u->quiet_read_ns || cpu - u->quiet_cpu_ns > (now - u->quiet_read_ns) / QUIET_SHARE) {
 		u->quiet_since_ns = now;
+		u->quiet_begin_ns = cpu;
+	}
 	u->quiet_cpu_ns = *ret_cpu_ns = cpu;
 	u->quiet_read_ns = now;
 	return now - u->quiet_since_ns;
+}
+
+double usage_quiet_share(const struct living *p)
+{
+	const struct usage_process *u = p->usage;
+	uint64_t ns = u ? u->quiet_read_ns - u->quiet_since_ns : 0;
+
+	return ns ? (double)(u->quiet_cpu_ns - u->quiet_begin_ns) / (double)ns : 0;
 }
 
 static void process_sample(struct living *p)

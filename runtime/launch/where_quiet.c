@@ -22,9 +22,10 @@
 enum { INTERVAL_MS = 250, QUIET_MS = 500, STALL_MS = 1300, ENDING_MS = 2000, PAUSE_MS = 500, PAUSE_MOST_MS = 64000 };
 enum { ABORT_REST_MS = 5, ABORT_RESTS = 20 };
 enum { COST_SHARE = 200, CREDIT_MS = 1000, FILE_BYTES = 16 << 20, DOUBLED_MOST = 10 };
-/* A process that has used less CPU time since a look is where the look found it. WOKEN_NS: a signal of the terminal
- * wakes it as soon as the launcher. */
-enum { STILL_NS = 1000000, WOKEN_NS = 50000000 };
+/* A process that has used less CPU time since a look is where the look found it, apart from USUAL_TIMES what it used
+ * before while it was quiet: threads of PyTorch use 2 ms a second. WOKEN_NS: a signal of the terminal wakes it as soon
+ * as the launcher. */
+enum { STILL_NS = 1000000, WOKEN_NS = 50000000, USUAL_TIMES = 2 };
 
 static struct {
 	uint64_t began_ns, cost_ns; /* CPU time of all looks and verdicts so far */
@@ -85,14 +86,20 @@ static bool is_verdict_due(const struct run *run, struct living *p, uint64_t ns)
  * time, and was named. Others, such as torchrun, look after their workers from time to time. */
 static bool has_moved(const struct living *p, uint64_t call, uint64_t cpu_ns, uint64_t most_ns)
 {
+	double usual_ns = p->quiet.share * (double)(clock_monotonic_ns() - p->quiet.looked_ns);
+
 	if (!p->quiet.count || p->quiet.is_busy)
 		return false;
-	return p->quiet.call ? p->quiet.call != call : cpu_ns - p->quiet.cpu_ns > most_ns && verdict_names(p->pid);
+	if (p->quiet.call)
+		return p->quiet.call != call;
+	return (double)(cpu_ns - p->quiet.cpu_ns) > (double)most_ns + USUAL_TIMES * usual_ns && verdict_names(p->pid);
 }
 
 static void look(struct run *run, struct living *p, uint64_t now, const struct stillness *s, bool is_busy)
 {
 	p->quiet.cpu_ns = s->cpu_ns;
+	p->quiet.looked_ns = now;
+	p->quiet.share = usage_quiet_share(p);
 	p->quiet.call = s->call;
 	p->quiet.is_busy = is_busy;
 	quiet.bytes += where_look_quiet(run, p, is_busy || s->call);
@@ -196,7 +203,8 @@ bool where_quiet_was_still(struct run *run)
 		if (list[i].has_ended)
 			continue;
 		usage_quiet_ns(&list[i], &cpu_ns);
-		if (has_moved(&list[i], call, cpu_ns, WOKEN_NS))
+		/* One that has ended is where it was, as far as is known: the signal may have ended it already. */
+		if (cpu_ns && has_moved(&list[i], call, cpu_ns, WOKEN_NS))
 			return false;
 	}
 	return true;
