@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Open MPI's mpirun reads what its ranks write to stderr from pipes and writes it to its own stderr, but not while it
- * ends them: it sleeps for a second between SIGTERM and SIGKILL, and at a second SIGTERM, such as timeout(1) sends to
- * the group after its child, it exits at once. What a launcher says of the end therefore goes to the stderr of mpirun
- * itself, if that runs on this host. On other hosts a daemon forwards, which ends as soon as it is told to. */
+/* The program that started this rank, forwards what it writes, and ends the other ranks when one has failed.
+ *
+ * Open MPI's mpirun reads what its ranks write to stderr from pipes and writes it to its own stderr, but not while it
+ * ends them: it sends SIGCONT, sleeps for a second, sends SIGTERM, and sleeps for another one before SIGKILL; at a
+ * second SIGTERM, such as timeout(1) sends to the group after its child, it exits at once. What a launcher says of the
+ * end therefore goes to the stderr of mpirun itself, if that runs on this host, and as soon as SIGCONT announces it.
+ * On other hosts a daemon forwards, which ends as soon as it is told to. Hydra forwards until all have ended, and sends
+ * SIGKILL 50 ms after SIGTERM. */
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +23,26 @@
 /* Numbers of system calls, the same on all architectures, that older headers do not have. */
 enum { PIDFD_OPEN = 434, PIDFD_GETFD = 438, ANCESTORS_MAX = 16 };
 
-static const char *const programs[] = {"orterun", "prterun", "prte", "mpirun", "mpirun.openmpi"};
-static const char *const daemons[] = {"orted", "prted"}; /* which pass to mpirun what they read */
+enum forwarder_kind { FORWARDER_NONE, FORWARDER_MPIRUN, FORWARDER_DAEMON, FORWARDER_HYDRA };
+
+static const struct {
+	const char *program;
+	enum forwarder_kind kind;
+} programs[] = {
+	{"orterun", FORWARDER_MPIRUN},
+	{"prterun", FORWARDER_MPIRUN},
+	{"prte", FORWARDER_MPIRUN},
+	{"mpirun", FORWARDER_MPIRUN},
+	{"mpirun.openmpi", FORWARDER_MPIRUN},
+	{"orted", FORWARDER_DAEMON},
+	{"prted", FORWARDER_DAEMON},
+	{"hydra_pmi_proxy", FORWARDER_HYDRA},
+};
 
 static struct {
-	bool is_sought, is_daemon;
+	bool is_sought;
+	enum forwarder_kind kind;
+	uint32_t pid;
 	int log; /* 0: there is none, or it is our stderr already */
 } forwarder;
 
@@ -34,16 +54,16 @@ static void target_of(int directory, const char *link, char ret[PATH_MAX])
 	ret[n < 0 ? 0 : n] = '\0';
 }
 
-static bool runs_one_of(uint32_t pid, const char *const *names, size_t count)
+static enum forwarder_kind kind_of(uint32_t pid)
 {
 	char link[48], path[PATH_MAX];
 
 	snprintf(link, sizeof(link), "/proc/%u/exe", pid);
 	target_of(AT_FDCWD, link, path);
-	for (size_t i = 0; i < count; i++)
-		if (strrchr(path, '/') && !strcmp(strrchr(path, '/') + 1, names[i]))
-			return true;
-	return false;
+	for (size_t i = 0; strrchr(path, '/') && i < sizeof(programs) / sizeof(*programs); i++)
+		if (!strcmp(strrchr(path, '/') + 1, programs[i].program))
+			return programs[i].kind;
+	return FORWARDER_NONE;
 }
 
 /* Whether it has the pipe that is our stderr: that of a rank may be a file or another pipe. By names: to ask for the
@@ -103,25 +123,20 @@ static int stderr_of(uint32_t pid)
 void forwarder_find(const struct run *run)
 {
 	struct process_stat stat = {.parent_pid = (uint32_t)getppid()};
-	uint32_t pid;
-	int fd;
+	int fd = -1;
 
 	if (forwarder.is_sought || !run->key[0])
 		return;
 	forwarder.is_sought = true;
-	for (int depth = 0; stat.parent_pid > 1 && depth < ANCESTORS_MAX; depth++) {
-		pid = stat.parent_pid;
-		forwarder.is_daemon = runs_one_of(pid, daemons, sizeof(daemons) / sizeof(*daemons));
-		if (forwarder.is_daemon)
-			return;
-		if (runs_one_of(pid, programs, sizeof(programs) / sizeof(*programs))) {
-			fd = reads_stderr(pid) ? stderr_of(pid) : -1;
-			forwarder.log = fd > STDERR_FILENO ? fd : 0;
-			return;
-		}
-		if (!process_stat_read(pid, &stat))
-			return;
+	for (int depth = 0; stat.parent_pid > 1 && depth < ANCESTORS_MAX && !forwarder.kind; depth++) {
+		forwarder.pid = stat.parent_pid;
+		forwarder.kind = kind_of(forwarder.pid);
+		if (!process_stat_read(forwarder.pid, &stat))
+			break;
 	}
+	if (forwarder.kind == FORWARDER_MPIRUN && reads_stderr(forwarder.pid))
+		fd = stderr_of(forwarder.pid);
+	forwarder.log = fd > STDERR_FILENO ? fd : 0;
 }
 
 void forwarder_pass(const struct run *run)
@@ -136,5 +151,17 @@ void forwarder_pass(const struct run *run)
 
 bool forwarder_is_daemon(void)
 {
-	return forwarder.is_daemon;
+	return forwarder.kind == FORWARDER_DAEMON;
+}
+
+bool forwarder_ends_ranks(const struct run *run)
+{
+	forwarder_find(run);
+	return forwarder.kind != FORWARDER_NONE;
+}
+
+bool forwarder_announces_end(const struct run *run, const siginfo_t *info)
+{
+	return info->si_signo == SIGCONT && info->si_code == SI_USER && forwarder_ends_ranks(run) &&
+	       info->si_pid == (pid_t)forwarder.pid;
 }

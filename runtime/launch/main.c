@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -321,6 +322,24 @@ static void run_end(struct run *run)
 	summary_pack(run, living);
 }
 
+/* Ends as COMMAND has ended: mpirun, srun, make and shells say and return another thing for a signal than for a status.
+ * Returns the status where that is not possible, as for the first process of a container. */
+static int end_as(int status)
+{
+	struct sigaction action = {.sa_handler = SIG_DFL};
+	sigset_t one;
+
+	if (!WIFSIGNALED(status))
+		return WEXITSTATUS(status);
+	prctl(PR_SET_DUMPABLE, 0); /* a core file is that of COMMAND */
+	sigaction(WTERMSIG(status), &action, NULL);
+	sigemptyset(&one);
+	sigaddset(&one, WTERMSIG(status));
+	raise(WTERMSIG(status));
+	sigprocmask(SIG_UNBLOCK, &one, NULL);
+	return 128 + WTERMSIG(status);
+}
+
 int main(int argc, char **argv)
 {
 	static struct run run;
@@ -351,5 +370,5 @@ int main(int argc, char **argv)
 	oom_note(&run);
 	verdict_end(&run);
 	run_end(&run);
-	return WIFSIGNALED(run.status) ? 128 + WTERMSIG(run.status) : WEXITSTATUS(run.status);
+	return end_as(run.status);
 }

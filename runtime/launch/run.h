@@ -309,19 +309,25 @@ bool verdict_is_claimed(const struct run *run);
 bool verdict_signal(const struct run *run);
 /* The same signal, after the look that it caused: prints the text as soon as it is made. */
 void verdict_after_signal(struct run *run, int signal);
+/* Whether a launcher of the capture has printed it as the job ended. */
+bool verdict_is_printed(const struct run *run);
 /* Makes the text now and prints it, if nothing was printed. */
 void verdict_make(struct run *run);
 int verdict_tick(struct run *run); /* milliseconds until the next call, -1: none is needed */
 /* COMMAND has ended. */
 void verdict_end(struct run *run);
 
-/* forwarder.c: Open MPI's mpirun, which forwards what its ranks write, but not while it ends them. */
+/* forwarder.c: mpirun, which forwards what its ranks write, but Open MPI's not while it ends them. */
 /* Finds it, before it may be gone. */
 void forwarder_find(const struct run *run);
 /* From now on what the launcher says goes to the stderr of mpirun itself. */
 void forwarder_pass(const struct run *run);
 /* Whether it is a daemon of another host's mpirun; known after forwarder_find(). */
 bool forwarder_is_daemon(void);
+/* Whether there is one: it ends all ranks if one fails, waits until they have ended, or kills what has not. */
+bool forwarder_ends_ranks(const struct run *run);
+/* Whether a signal says that it is going to send SIGTERM to the ranks. */
+bool forwarder_announces_end(const struct run *run, const siginfo_t *info);
 
 /* objects.c: keeps symbols of files that may be gone at the end. */
 int objects_tick(struct run *run); /* milliseconds until the next call */
@@ -344,6 +350,8 @@ uint64_t oom_kills(void); /* since oom_begin */
 /* --export. What cannot be written is said; the capture stays. */
 void summary_export(struct run *run);
 void summary_print(struct run *run);
+/* Prints the capture's path, once. */
+void summary_path(const struct run *run);
 /* A signal was received, while COMMAND is running. */
 void summary_signal(const struct run *run, int signal);
 /* In a batch job or a job step prints the summary so far if COMMAND has not ended after SIGTERM; returns the

@@ -76,11 +76,18 @@ static const char *verb_shown(const struct run *run)
 	return run->options.mode == MODE_PROFILE ? "stats" : "view";
 }
 
-static void path_print(const struct run *run)
+void summary_path(const struct run *run)
 {
 	if (!end.has_path)
 		say("capture: open it with pillion %s %s", verb_shown(run), path_shown(run));
 	end.has_path = true;
+}
+
+/* What has printed the verdict has printed the path, too. */
+static void path_print(const struct run *run)
+{
+	if (!verdict_is_printed(run))
+		summary_path(run);
 }
 
 /* Whether another rank prints, or has printed. */
@@ -215,12 +222,12 @@ void summary_signal(const struct run *run, int signal)
 	if (signal != SIGTERM || end.terminated_ns)
 		return;
 	end.terminated_ns = clock_monotonic_ns();
-	if (!is_printer(run))
-		return;
-	summary_claim(run);
-	path_print(run);
+	if (is_printer(run)) {
+		summary_claim(run);
+		path_print(run);
+	}
 	if ((run->job.scheduler || run->key[0]) && run->options.stats != STATS_FALSE && run->report[0])
-		end.early_ns = end.terminated_ns + EARLY_MS * 1000000ull;
+		end.early_ns = end.terminated_ns + EARLY_MS * 1000000ull * (is_printer(run) ? 1 : 2);
 }
 
 int summary_tick(const struct run *run)
@@ -261,6 +268,11 @@ void summary_print(struct run *run)
 	int status = 0;
 
 	summary_early_end();
+	if (is_printer(run))
+		path_print(run);
+	/* mpirun would end the job later because of us, or kill us in between: it has left time before, or none. */
+	if (forwarder_ends_ranks(run) && (run->is_told || verdict_is_printed(run)))
+		return;
 	if (!summary_begin(run))
 		return;
 	path_print(run);

@@ -66,6 +66,14 @@ static void unmark(const struct run *run, const char *name)
 	unlink(path);
 }
 
+bool verdict_is_printed(const struct run *run)
+{
+	char path[PATH_MAX + 16];
+
+	snprintf(path, sizeof(path), "%s/.verdict", run->directory);
+	return verdict.is_said || !access(path, F_OK);
+}
+
 static void claim_leave(const struct run *run)
 {
 	if (verdict.has_claim)
@@ -130,8 +138,10 @@ static bool end_say(const struct run *run)
 
 	if (!verdict.bytes || run->options.stats == STATS_FALSE || is_unread)
 		return false;
-	if (!verdict.is_said && mark(run, ".verdict", verdict.text, verdict.bytes))
+	if (!verdict.is_said && mark(run, ".verdict", verdict.text, verdict.bytes)) {
 		text_write(verdict.text, verdict.bytes);
+		summary_path(run);
+	}
 	verdict.is_said = true;
 	return true;
 }

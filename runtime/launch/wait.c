@@ -72,15 +72,17 @@ static bool child_reap(struct run *run)
 
 static void signal_note(struct run *run, const siginfo_t *info)
 {
-	if (signal_may_end(info->si_signo)) {
+	int signal = forwarder_announces_end(run, info) ? SIGTERM : info->si_signo;
+
+	if (signal_may_end(signal)) {
 		run->is_told |= info->si_pid != run->child;
 		forwarder_pass(run);
 		if (where_quiet_was_still(run))
 			verdict_signal(run);
 	}
-	summary_signal(run, info->si_signo);
-	where_signal(run, info->si_signo);
-	verdict_after_signal(run, info->si_signo);
+	summary_signal(run, signal);
+	where_signal(run, signal);
+	verdict_after_signal(run, signal);
 }
 
 /* si_code > 0: sent by the kernel. Signals of a terminal have then reached the whole group; SIGALRM can only come
