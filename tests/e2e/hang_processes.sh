@@ -139,13 +139,13 @@ def opened():
 async def task(a, b):
     async with a:
         await asyncio.sleep(0.3)
-        async with b:
+        async with b:  # both tasks wait
             pass
 
 
 async def tasks():
     a, b = asyncio.Lock(), asyncio.Lock()
-    await asyncio.gather(task(a, b), task(b, a))
+    await asyncio.gather(task(a, b), task(b, a))  # waits for both
 
 
 def loop():
@@ -241,7 +241,8 @@ named system_v 2 "waits.py:$(line semop) waits for a semaphore"
 named messages 2 "waits.py:$(line msgrcv) waits for a message"
 named events 2 "waits.py:$(line 'reads an eventfd') waits for a notification by eventfd"
 named loop 1 \
-	"^DEADLOCK +the main thread at waits.py:$(line 'runs the loop') waits for a wakeup of its event loop, and no"
+	"^DEADLOCK +the main thread at waits.py:$(line 'runs the loop') waits for a wakeup of its event loop, in which \
+2 tasks wait at waits.py:$(line 'both tasks wait') task, 1 at waits.py:$(line 'waits for both') tasks, and no"
 
 # The directory's time changes when the launcher has judged whether the program hangs, and removes its claim.
 has_judged() {

@@ -148,6 +148,8 @@ static void add_set(const struct model *m, const struct where_place *p, uint32_t
 			buffer_print(out, " waits for a %s", item->wait.kind);
 		else
 			buffer_print(out, " waits for the end of thread %" PRIu32, item->wait.owner);
+		if (item->wait.tasks.size)
+			buffer_print(out, ", in which %s", item->wait.tasks.data);
 	}
 	if (count > shown)
 		buffer_print(out, " (and %zu threads more)", count - shown);

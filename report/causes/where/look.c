@@ -133,6 +133,21 @@ static void add_python(struct look_process *p, const uint8_t *bytes, size_t size
 	memcpy(t->python, bytes + head, t->python_count * sizeof(*t->python));
 }
 
+static void add_task(struct look_process *p, const uint8_t *bytes, size_t size)
+{
+	const struct look_thread *t = python_thread(p, bytes, size);
+	struct look_task *task;
+
+	if (!t)
+		return;
+	GROW(p, tasks, task);
+	task = &p->tasks[p->task_count++];
+	*task = (struct look_task){.tid = t->head.tid};
+	task->count = (size - sizeof(struct tf_where_python)) / sizeof(*task->frames);
+	task->frames = mem_alloc((task->count + 1) * sizeof(*task->frames));
+	memcpy(task->frames, bytes + sizeof(struct tf_where_python), task->count * sizeof(*task->frames));
+}
+
 static void add_name(struct look_process *p, const uint8_t *bytes, size_t size)
 {
 	const size_t head = sizeof(struct tf_where_python);
@@ -185,6 +200,8 @@ static void add_record(struct look *l, uint32_t kind, const uint8_t *bytes, size
 		add_code(p, bytes, size);
 	else if (kind == TF_WHERE_PYTHON_STACK)
 		add_python(p, bytes, size);
+	else if (kind == TF_WHERE_PYTHON_TASK)
+		add_task(p, bytes, size);
 	else if (kind == TF_WHERE_PYTHON_LOCK)
 		add_lock(p, bytes, size);
 	else if (kind == TF_WHERE_PYTHON_NAME)
@@ -282,6 +299,9 @@ void look_process_done(struct look_process *p)
 		free(p->descriptors[k].link);
 	for (size_t k = 0; k < p->thread_count; k++)
 		free(p->threads[k].python);
+	for (size_t k = 0; k < p->task_count; k++)
+		free(p->tasks[k].frames);
+	free(p->tasks);
 	free(p->executable);
 	free(p->sockets);
 	free(p->children);

@@ -37,6 +37,12 @@ struct look_thread {
 	size_t python_count;
 };
 
+struct look_task { /* of asyncio; `tid`: of the thread that runs its event loop */
+	uint32_t tid;
+	struct tf_python_frame *frames; /* innermost first */
+	size_t count;
+};
+
 struct look_process {
 	struct tf_where_process head;
 	uint64_t run;
@@ -57,7 +63,8 @@ struct look_process {
 	struct look_thread *threads;
 	struct tf_where_lock *locks;
 	struct tf_where_arguments *arguments; /* of calls of MPI and NCCL */
-	size_t argument_count, argument_capacity;
+	struct look_task *tasks;
+	size_t argument_count, argument_capacity, task_count, task_capacity;
 	size_t module_count, memory_count, code_count, descriptor_count, thread_count, lock_count;
 	size_t module_capacity, memory_capacity, code_capacity, descriptor_capacity, thread_capacity, lock_capacity;
 };

@@ -282,6 +282,14 @@ void where_stack_read(struct where_files *files, const struct look *l, const str
 		python_merge(p, t, ret);
 }
 
+void where_stack_of_task(const struct where_stack *other, const struct look_process *p, const struct look_task *task,
+			 struct where_stack *ret)
+{
+	*ret = (struct where_stack){.lines = other->lines, .is_complete = true};
+	for (size_t i = 0; i < task->count; i++)
+		python_add(ret, p, &task->frames[i]);
+}
+
 void where_stack_done(struct where_stack *s)
 {
 	free(s->frames);

@@ -31,6 +31,9 @@ struct where_stack {
 /* The caller frees it by where_stack_done(). */
 void where_stack_read(struct where_files *files, const struct look *l, const struct look_process *p,
 		      const struct look_thread *t, struct where_stack *ret);
+/* Likewise of a task, with the lines of another stack. */
+void where_stack_of_task(const struct where_stack *other, const struct look_process *p, const struct look_task *task,
+			 struct where_stack *ret);
 void where_stack_done(struct where_stack *s);
 
 /* The innermost frame of the program itself: Python, or native with a source line outside of libc. NULL: none. */

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+enum { TASK_PLACES = 64, TASK_PLACES_SHOWN = 4 };
 enum { FUTEX_FRAMES = 8, POLLED = 64, OWNER = 8, NAME_BYTES = 64 };
 
 static const struct system_call {
@@ -335,6 +336,68 @@ static void describe_epoll(const struct look *l, const struct look_process *p, c
 		describe_polled(l, p, (uint32_t)strtoul(at + 5, NULL, 10), true, &count, w);
 }
 
+/* Lines of tasks, with the number of tasks at each. */
+struct task_places {
+	struct task_place {
+		struct buffer text;
+		size_t count;
+	} items[TASK_PLACES];
+	size_t count;
+};
+
+static void add_task_place(struct task_places *places, const struct where_frame *line)
+{
+	SCOPED(buffer) text = {0};
+	size_t at = 0;
+
+	code_line_short(line->line, &text);
+	while (at < places->count && strcmp(places->items[at].text.data, text.data) != 0)
+		at++;
+	if (at == TASK_PLACES)
+		return;
+	if (at == places->count) {
+		places->items[places->count++].text = text;
+		text = (struct buffer){0};
+	}
+	places->items[at].count++;
+}
+
+COMPARATOR(task_place_order, struct task_place,
+	   order_of(b->count, a->count) ?: strcmp(a->text.data, b->text.data))
+
+/* "3 tasks wait at job.py:7 store, 1 at job.py:9 main" */
+static void describe_tasks(const struct look_process *p, const struct look_thread *t, const struct where_stack *stack,
+			   struct buffer *ret)
+{
+	struct task_places places = {.count = 0};
+
+	array_each(const struct look_task, task, p->tasks, p->task_count) {
+		SCOPED(where_stack) frames = {0};
+		const struct where_frame *line;
+
+		if (task->tid != t->head.tid || !stack->lines)
+			continue;
+		where_stack_of_task(stack, p, task, &frames);
+		line = where_stack_line(&frames);
+		if (line)
+			add_task_place(&places, line);
+	}
+	qsort(places.items, places.count, sizeof(*places.items), task_place_order);
+	for (size_t i = 0; i < places.count; i++) {
+		const struct task_place *place = &places.items[i];
+
+		if (i < TASK_PLACES_SHOWN)
+			buffer_print(ret, "%s%zu%s at %s", i ? ", " : "", place->count,
+				     i		      ? ""
+				     : place->count > 1 ? " tasks wait"
+							: " task waits",
+				     place->text.data);
+		buffer_done(&places.items[i].text);
+	}
+	if (places.count > TASK_PLACES_SHOWN)
+		buffer_text(ret, " and others elsewhere");
+}
+
 static void describe_system_v(const struct look_thread *t, struct where_wait *w)
 {
 	bool is_message = where_is_message(t->head.call);
@@ -474,6 +537,7 @@ void where_wait_find(const struct look *l, const struct look_process *p, const s
 	*ret = (struct where_wait){.call = ""};
 	find_collective(stack, name, ret);
 	if (call) {
+		describe_tasks(p, t, stack, &ret->tasks);
 		ret->call = call->name;
 		waits = ret->waits = call->waits;
 	}
@@ -485,6 +549,10 @@ void where_wait_find(const struct look *l, const struct look_process *p, const s
 		buffer_text(&ret->text, "runs");
 	else if (*ret->call)
 		describe_call(l, p, t, stack, name, waits, ret);
+	if (ret->tasks.size) {
+		buffer_text(&ret->text, ret->text.size ? "; " : "");
+		buffer_text(&ret->text, ret->tasks.data);
+	}
 }
 
 void where_wait_recorded(const char *name, struct where_wait *ret)
@@ -500,6 +568,7 @@ void where_wait_recorded(const char *name, struct where_wait *ret)
 void where_wait_done(struct where_wait *w)
 {
 	buffer_done(&w->text);
+	buffer_done(&w->tasks);
 	free(w->collective);
 	*w = (struct where_wait){.call = ""};
 }

@@ -10,6 +10,7 @@ enum where_call { WAITS_OTHER, WAITS_READ, WAITS_WRITE, WAITS_ACCEPT, WAITS_FUTE
 
 struct where_wait {
 	struct buffer text;	/* "waits for the mutex 0x1234, held by thread 12"; "" if nothing is known */
+	struct buffer tasks;	/* of asyncio's: "3 tasks wait at job.py:7 store"; "": there are none */
 	enum where_call waits;
 	const char *call;	/* name of the system call; "" if it is in none; borrowed */
 	char *collective;	/* function of MPI, NCCL or c10d that the thread is in; NULL: none */

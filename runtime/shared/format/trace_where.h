@@ -58,6 +58,8 @@ enum tf_where_kind {
 	/* struct tf_where_arguments; MEMORY records have the stack from `frame` on, and of a wait for requests of MPI
 	 * their handles */
 	TF_WHERE_ARGUMENTS = 16,
+	/* as PYTHON_STACK: where a task of asyncio waits, of the event loop that this thread runs */
+	TF_WHERE_PYTHON_TASK = 17,
 	TF_WHERE_CHILDREN = 15, /* text: the PIDs of its children that have not ended, each with a space */
 	TF_WHERE_PYTHON_NAME = 14, /* struct tf_where_python, then text: the name that Python has for the thread */
 };

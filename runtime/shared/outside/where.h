@@ -4,8 +4,8 @@
  * of a target ends early.
  *
  * where_process.c describes processes, where_thread.c threads, where_perf.c those that run, where_python.c the Python
- * frames, where_arguments.c the arguments of calls of MPI, where_locks.c locks of files, where_ipc.c semaphores and
- * messages, where_elf.c finds symbols. */
+ * frames, where_tasks.c where tasks of event loops wait, where_arguments.c the arguments of calls of MPI, where_locks.c
+ * locks of files, where_ipc.c semaphores and messages, where_elf.c finds symbols. */
 #pragma once
 
 #include <stdbool.h>

@@ -6,14 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "runtime/shared/base/utf8.h"
-#include "runtime/shared/common/pystack_name.h"
-#include "runtime/shared/outside/where.h"
+#include "runtime/shared/outside/where_python.h"
 
-enum { NONE = PYSTACK_NONE, STATES = WHERE_THREADS, INTERPRETERS = 64, FRAMES = 256, CODES = 4096, LOCALS = 128 };
-enum { FRAME_BYTES = PYSTACK_FRAME_BYTES, CODE_BYTES = PYSTACK_CODE_BYTES, LOCK_FRAMES = 32, LOCKS_AT_ONCE = 64 };
-enum { STEPS = 4 * FRAMES, FILE_BYTES = 1024, NAME_BYTES = 512, TABLE_BYTES = 60000, LINES = 10000000, UNIT = 2 };
+enum { NONE = PYSTACK_NONE, INTERPRETERS = 64, LOCALS = 128 };
+enum { FRAME_BYTES = PYSTACK_FRAME_BYTES, CODE_BYTES = PYSTACK_CODE_BYTES, LOCK_FRAMES = 32 };
+enum { STEPS = 4 * PYTHON_FRAMES, FILE_BYTES = 1024, NAME_BYTES = 512, TABLE_BYTES = 60000 };
+enum { LINES = 10000000, UNIT = 2 };
 enum { OWNED_BY_GENERATOR = 1, OWNED_BY_C = 3, RUNTIME_BYTES = 64 * 8 };
 /* Offsets: in a thread state, an object, a built-in method, a type, a lock. */
 enum { STATE_NEXT = 8, TYPE = PYSTACK_TYPE, METHOD_DEFINITION = 16, METHOD_SELF = 24, TYPE_NAME = 24 };
@@ -21,10 +22,8 @@ enum { LOCK_LOCK = 16, LOCK_OWNER = 24 };
 /* Where glibc has the TID in what pthread_self() points to: x86-64, aarch64. */
 enum { PTHREAD_TID = sizeof(void *) == 8 ? 0x2d0 : 0 };
 
-/* Offsets that only a remote reader needs, by version; those from 3.13 on are published. */
-static const struct states {
-	uint16_t version, interpreters, threads, thread, native;
-} states_by_version[] = {
+/* Of builds before 3.13; those from 3.13 on are published. */
+static const struct python_offsets states_by_version[] = {
 	{0x308, 32, 8, 176, NONE}, {0x309, 32, 8, 176, NONE}, {0x30a, 32, 8, 176, NONE},
 	{0x30b, 40, 16, 152, 160}, {0x30c, 40, 72, 136, 144},
 };
@@ -32,34 +31,9 @@ static const struct states {
 enum { WORD_INTERPRETERS = 5, WORD_NEXT_INTERPRETER = 8, WORD_THREADS = 9 };
 enum { WORD_THREAD_OF_13 = 24, WORD_THREAD_OF_14 = 27, WORD_THREAD_OF_15 = 30, LOCALS_OF_13 = 72 };
 
-struct state {
-	uint64_t address, thread; /* thread: as pthread_self() returns it */
-	uint32_t tid;
-};
+struct python python;
 
-static struct python {
-	uint32_t pid;
-	struct pystack_layout layout;
-	struct states offsets;
-	uint32_t next_interpreter, threads;
-	uint64_t code_type, text_type, bytes_type, method_type;
-	struct state states[STATES];
-	size_t count;
-	uint64_t codes[CODES]; /* addresses; the id is the position + 1 */
-	size_t code_count;
-	uint64_t futexes[LOCKS_AT_ONCE]; /* that threads wait on */
-	size_t futex_count;
-} python;
-
-static uint64_t word_in(const char *bytes, unsigned offset)
-{
-	uint64_t word;
-
-	memcpy(&word, bytes + offset, sizeof(word));
-	return word;
-}
-
-static uint64_t word_at(uint64_t address)
+uint64_t python_word_at(uint64_t address)
 {
 	uint64_t word = 0;
 
@@ -69,7 +43,7 @@ static uint64_t word_at(uint64_t address)
 
 /* ---- the interpreter ---- */
 
-enum { RUNTIME, VERSION, CODE, TEXT, BYTES, METHOD, SINCE_8, SINCE_9, SINCE_10, SYMBOLS };
+enum { RUNTIME, VERSION, CODE, TEXT, BYTES, METHOD, COROUTINE, SET, SINCE_8, SINCE_9, SINCE_10, SYMBOLS };
 
 static unsigned version_find(const struct where_symbol *s)
 {
@@ -93,11 +67,12 @@ static void offsets_find(unsigned version, const char *runtime)
 		python.threads = python.offsets.threads;
 		return;
 	}
-	python.offsets = (struct states){(uint16_t)version, (uint16_t)word_in(runtime, WORD_INTERPRETERS * 8), 0,
-					 (uint16_t)word_in(runtime, thread * 8),
-					 (uint16_t)word_in(runtime, (thread + 1) * 8)};
-	python.next_interpreter = (uint32_t)word_in(runtime, WORD_NEXT_INTERPRETER * 8);
-	python.threads = (uint32_t)word_in(runtime, WORD_THREADS * 8);
+	python.offsets =
+		(struct python_offsets){(uint16_t)version, (uint16_t)python_word_in(runtime, WORD_INTERPRETERS * 8), 0,
+					(uint16_t)python_word_in(runtime, thread * 8),
+					(uint16_t)python_word_in(runtime, (thread + 1) * 8)};
+	python.next_interpreter = (uint32_t)python_word_in(runtime, WORD_NEXT_INTERPRETER * 8);
+	python.threads = (uint32_t)python_word_in(runtime, WORD_THREADS * 8);
 }
 
 /* NULL, or why the frames cannot be read. */
@@ -111,6 +86,8 @@ static const char *interpreter_open(struct where_symbol *s, uint64_t *ret_runtim
 	python.text_type = s[TEXT].address;
 	python.bytes_type = s[BYTES].address;
 	python.method_type = s[METHOD].address;
+	python.coroutine_type = s[COROUTINE].address;
+	python.set_type = s[SET].address;
 	*ret_runtime = s[RUNTIME].address;
 	if (!where_copy_all(python.pid, s[RUNTIME].address, runtime, sizeof(runtime)))
 		return "its memory cannot be read";
@@ -157,25 +134,25 @@ static uint32_t tid_of(uint64_t state, uint64_t thread)
 	uint32_t tid = 0;
 
 	if (python.offsets.native != NONE)
-		return (uint32_t)word_at(state + python.offsets.native);
+		return (uint32_t)python_word_at(state + python.offsets.native);
 	where_copy(python.pid, thread + PTHREAD_TID, &tid, sizeof(tid));
 	return tid;
 }
 
 static void states_read(uint64_t runtime)
 {
-	uint64_t interpreter = word_at(runtime + python.offsets.interpreters);
+	uint64_t interpreter = python_word_at(runtime + python.offsets.interpreters);
 
 	for (int i = 0; interpreter && i < INTERPRETERS; i++) {
-		uint64_t state = word_at(interpreter + python.threads);
+		uint64_t state = python_word_at(interpreter + python.threads);
 
-		while (state && python.count < STATES) {
-			uint64_t thread = word_at(state + python.offsets.thread);
+		while (state && python.count < PYTHON_STATES) {
+			uint64_t thread = python_word_at(state + python.offsets.thread);
 
-			python.states[python.count++] = (struct state){state, thread, tid_of(state, thread)};
-			state = word_at(state + STATE_NEXT);
+			python.states[python.count++] = (struct python_state){state, thread, tid_of(state, thread)};
+			state = python_word_at(state + STATE_NEXT);
 		}
-		interpreter = word_at(interpreter + python.next_interpreter);
+		interpreter = python_word_at(interpreter + python.next_interpreter);
 	}
 }
 
@@ -189,8 +166,7 @@ static uint32_t tid_of_thread(uint64_t thread)
 
 /* ---- code objects ---- */
 
-/* A str in its compact form as UTF-8, truncated to `size` bytes. Returns their number; -1: it is not one. */
-static int text_read(uint64_t text, char *ret, unsigned size)
+int python_text_read(uint64_t text, char *ret, unsigned size)
 {
 	const struct pystack_layout *l = &python.layout;
 	char head[64];
@@ -199,9 +175,9 @@ static int text_read(uint64_t text, char *ret, unsigned size)
 	unsigned used = 0;
 
 	if (!where_copy_all(python.pid, text, head, PYSTACK_STATE + l->head + 8) ||
-	    word_in(head, TYPE + l->head) != python.text_type)
+	    python_word_in(head, TYPE + l->head) != python.text_type)
 		return -1;
-	length = word_in(head, PYSTACK_LENGTH + l->head);
+	length = python_word_in(head, PYSTACK_LENGTH + l->head);
 	memcpy(&state, head + PYSTACK_STATE + l->head, sizeof(state));
 	state = pystack_text_state(l, state);
 	kind = state >> 2 & 7;
@@ -225,21 +201,21 @@ static void code_record(uint32_t id, const char *code)
 		uint32_t id;
 		struct tf_python_code code;
 	} head = {id, {.version = l->version}};
-	uint64_t table = word_in(code, l->lines);
+	uint64_t table = python_word_in(code, l->lines);
 	char bytes[40];
 	size_t size;
 	int file, name;
 
 	memcpy(&head.code.first_line, code + l->first_line, sizeof(head.code.first_line));
-	file = text_read(word_in(code, l->file), text, FILE_BYTES);
-	name = file < 0 ? -1 : text_read(word_in(code, l->name), text + file, NAME_BYTES);
+	file = python_text_read(python_word_in(code, l->file), text, FILE_BYTES);
+	name = file < 0 ? -1 : python_text_read(python_word_in(code, l->name), text + file, NAME_BYTES);
 	if (name < 0 || head.code.first_line > LINES ||
 	    !where_copy_all(python.pid, table, bytes, PYSTACK_LENGTH + l->head + 8) ||
-	    word_in(bytes, TYPE + l->head) != python.bytes_type)
+	    python_word_in(bytes, TYPE + l->head) != python.bytes_type)
 		return;
 	head.code.file_bytes = (uint16_t)file;
 	head.code.name_bytes = (uint16_t)name;
-	size = word_in(bytes, PYSTACK_LENGTH + l->head);
+	size = python_word_in(bytes, PYSTACK_LENGTH + l->head);
 	size = size < TABLE_BYTES ? size : TABLE_BYTES;
 	size = where_copy(python.pid, table + PYSTACK_BYTES_DATA + l->head, text + file + name, size);
 	where_record(TF_WHERE_PYTHON_CODE, &head, sizeof(head), text, (size_t)(file + name) + size);
@@ -251,7 +227,7 @@ static uint32_t code_id(uint64_t address, const char *code)
 	for (size_t i = python.code_count; i-- > 0;)
 		if (python.codes[i] == address)
 			return (uint32_t)i + 1;
-	if (python.code_count == CODES)
+	if (python.code_count == PYTHON_CODES)
 		return 0;
 	python.codes[python.code_count++] = address;
 	code_record((uint32_t)python.code_count, code);
@@ -268,12 +244,11 @@ static bool is_waited_for(uint64_t semaphore)
 	return false;
 }
 
-/* Whether the type has that name. */
-static bool is_type(uint64_t type, const char *name)
+bool python_is_type(uint64_t type, const char *name)
 {
 	char text[32] = "";
 
-	where_copy(python.pid, word_at(type + TYPE_NAME), text, strlen(name) + 1);
+	where_copy(python.pid, python_word_at(type + TYPE_NAME), text, strlen(name) + 1);
 	return !strncmp(text, name, sizeof(text));
 }
 
@@ -284,21 +259,22 @@ static void lock_check(uint32_t tid, uint32_t frame, uint64_t object, bool is_en
 	char bytes[40];
 	bool is_recursive;
 
-	if (!where_copy_all(python.pid, object, bytes, sizeof(bytes)) || !is_waited_for(word_in(bytes, LOCK_LOCK)))
+	if (!where_copy_all(python.pid, object, bytes, sizeof(bytes)) ||
+	    !is_waited_for(python_word_in(bytes, LOCK_LOCK)))
 		return;
-	is_recursive = is_type(word_in(bytes, TYPE), "_thread.RLock");
-	if (!is_recursive && !is_type(word_in(bytes, TYPE), "_thread.lock"))
+	is_recursive = python_is_type(python_word_in(bytes, TYPE), "_thread.RLock");
+	if (!is_recursive && !python_is_type(python_word_in(bytes, TYPE), "_thread.lock"))
 		return;
-	lock.semaphore = word_in(bytes, LOCK_LOCK);
+	lock.semaphore = python_word_in(bytes, LOCK_LOCK);
 	lock.flags = (is_recursive ? TF_WHERE_LOCK_IS_RECURSIVE : 0) | (is_entered ? TF_WHERE_LOCK_IS_ENTERED : 0);
-	if (is_recursive && word_in(bytes, LOCK_OWNER))
-		lock.owner = tid_of_thread(word_in(bytes, LOCK_OWNER));
+	if (is_recursive && python_word_in(bytes, LOCK_OWNER))
+		lock.owner = tid_of_thread(python_word_in(bytes, LOCK_OWNER));
 	where_record(TF_WHERE_PYTHON_LOCK, &lock, sizeof(lock), NULL, 0);
 }
 
 static uint64_t tuple_length(uint64_t tuple)
 {
-	return tuple ? word_at(tuple + PYSTACK_LENGTH + python.layout.head) : 0;
+	return tuple ? python_word_at(tuple + PYSTACK_LENGTH + python.layout.head) : 0;
 }
 
 /* The number of words that a frame of the code object has for local variables and temporaries. Behind them are other
@@ -315,7 +291,8 @@ static uint64_t locals_count(const char *code)
 	count = variables > 0 ? (uint64_t)variables : 0;
 	count += stack > 0 ? (uint64_t)stack : 0;
 	if (is_divided)
-		count += tuple_length(word_in(code, l->file - 24)) + tuple_length(word_in(code, l->file - 16));
+		count += tuple_length(python_word_in(code, l->file - 24)) +
+			 tuple_length(python_word_in(code, l->file - 16));
 	return count < LOCALS ? count : LOCALS;
 }
 
@@ -329,7 +306,7 @@ static void locks_find(uint32_t tid, uint32_t frame_number, uint64_t frame, uint
 
 	frame += python.layout.locals ? python.layout.locals : LOCALS_OF_13;
 	if (where_copy_all(python.pid, code_address, code, sizeof(code)) &&
-	    word_in(code, TYPE + python.layout.head) == python.code_type)
+	    python_word_in(code, TYPE + python.layout.head) == python.code_type)
 		size = where_copy(python.pid, frame, words, 8 * locals_count(code));
 	count = size / 8;
 
@@ -339,16 +316,17 @@ static void locks_find(uint32_t tid, uint32_t frame_number, uint64_t frame, uint
 		if (words[i] < 4096 || words[i] & 7 || words[i] >> 47 ||
 		    !where_copy_all(python.pid, words[i], object, sizeof(object)))
 			continue;
-		if (is_waited_for(word_in(object, LOCK_LOCK))) {
+		if (is_waited_for(python_word_in(object, LOCK_LOCK))) {
 			lock_check(tid, frame_number, words[i], false);
 			continue;
 		}
 		/* A freed object has no references. */
-		if (word_in(object, TYPE) != python.method_type || !(uint32_t)word_in(object, 0) ||
-		    word_in(object, 0) >> 32)
+		if (python_word_in(object, TYPE) != python.method_type || !(uint32_t)python_word_in(object, 0) ||
+		    python_word_in(object, 0) >> 32)
 			continue;
-		where_copy(python.pid, word_at(word_in(object, METHOD_DEFINITION)), name, sizeof(name) - 1);
-		lock_check(tid, frame_number, word_in(object, METHOD_SELF), !strcmp(name, "__exit__"));
+		where_copy(python.pid, python_word_at(python_word_in(object, METHOD_DEFINITION)), name,
+			   sizeof(name) - 1);
+		lock_check(tid, frame_number, python_word_in(object, METHOD_SELF), !strcmp(name, "__exit__"));
 	}
 }
 
@@ -364,14 +342,15 @@ static bool is_shim(const struct pystack_layout *l, const char *frame)
  * instruction is in none: the function's first one. */
 static int64_t copy_offset(const struct pystack_layout *l, const char *frame, uint64_t address, const char *code)
 {
-	uint64_t at = word_in(frame, l->instruction), size = word_in(code, PYSTACK_LENGTH + l->head) * UNIT;
+	uint64_t size = python_word_in(code, PYSTACK_LENGTH + l->head) * UNIT;
+	uint64_t at = python_word_in(frame, l->instruction);
 	uint64_t start = address + l->start;
 	uint32_t copy;
 	int32_t first;
 
 	memcpy(&copy, frame + l->copy, sizeof(copy));
 	if (at - start >= size)
-		start = word_at(word_in(code, l->copies) + (1 + (uint64_t)copy) * sizeof(start));
+		start = python_word_at(python_word_in(code, l->copies) + (1 + (uint64_t)copy) * sizeof(start));
 	memcpy(&first, code + l->traceable, sizeof(first));
 	return at - start < size ? (int64_t)(at - start) : (int64_t)first * UNIT;
 }
@@ -384,7 +363,7 @@ static int64_t instruction_offset(const struct pystack_layout *l, const char *fr
 
 	if (l->start != NONE)
 		return l->copies ? copy_offset(l, frame, address, code)
-				 : (int64_t)(word_in(frame, l->instruction) - (address + l->start));
+				 : (int64_t)(python_word_in(frame, l->instruction) - (address + l->start));
 	memcpy(&number, frame + l->instruction, sizeof(number));
 	return (int64_t)number * (l->version == 0x30a ? UNIT : 1);
 }
@@ -400,13 +379,7 @@ static bool is_hidden(const struct pystack_layout *l, const char *frame, const c
 	return offset < (int64_t)first * UNIT;
 }
 
-struct interpreter_walk {
-	struct tf_python_frame frames[FRAMES];
-	size_t count;
-	bool is_open; /* the last frame is the outermost of its invocation, unless another one follows */
-};
-
-static void invocation_close(struct interpreter_walk *w)
+static void invocation_close(struct python_walk *w)
 {
 	if (w->is_open)
 		w->frames[w->count - 1].place |= TF_PYTHON_ENTRY;
@@ -415,23 +388,22 @@ static void invocation_close(struct interpreter_walk *w)
 	w->is_open = false;
 }
 
-/* False: the frame is not as expected. */
-static bool frame_add(struct interpreter_walk *w, const char *frame)
+bool python_frame_add(struct python_walk *w, const char *frame)
 {
 	const struct pystack_layout *l = &python.layout;
-	uint64_t address = word_in(frame, l->code) & ~(uint64_t)l->tags;
+	uint64_t address = python_word_in(frame, l->code) & ~(uint64_t)l->tags;
 	bool is_entry = l->is_entry != NONE && frame[l->is_entry];
 	char code[CODE_BYTES];
 	int64_t offset;
 
 	if (is_shim(l, frame)) {
 		/* The last one of a thread is no invocation. */
-		if (!l->has_base || word_in(frame, l->previous))
+		if (!l->has_base || python_word_in(frame, l->previous))
 			invocation_close(w);
 		return true;
 	}
 	if (!where_copy_all(python.pid, address, code, sizeof(code)) ||
-	    word_in(code, TYPE + l->head) != python.code_type)
+	    python_word_in(code, TYPE + l->head) != python.code_type)
 		return false;
 	offset = instruction_offset(l, frame, address, code);
 	if (is_hidden(l, frame, code, offset)) {
@@ -451,41 +423,60 @@ static bool name_copy(const struct pystack_memory *m, uint64_t from, void *ret, 
 	return where_copy_all(m->pid, from, ret, size);
 }
 
-static void name_record(const struct state *s, uint64_t outermost)
+static void name_record(const struct python_state *s, uint64_t outermost)
 {
 	const struct pystack_memory memory = {name_copy, python.text_type, python.pid};
 	struct tf_where_python head = {.tid = s->tid};
 	char text[NAME_BYTES];
-	int size = text_read(pystack_thread_name(&python.layout, &memory, outermost), text, sizeof(text));
+	int size = python_text_read(pystack_thread_name(&python.layout, &memory, outermost), text, sizeof(text));
 
 	if (size > 0)
 		where_record(TF_WHERE_PYTHON_NAME, &head, sizeof(head), text, (size_t)size);
 }
 
-static void stack_walk(const struct state *s)
+/* Whether the thread may be that of an event loop. */
+static bool is_polling(const struct where_process *p, uint32_t tid)
 {
-	static struct interpreter_walk w;
+	for (size_t i = 0; i < p->count; i++) {
+		const struct tf_where_thread *t = &p->threads[i];
+
+		if (t->tid == tid && t->flags & TF_WHERE_IN_CALL)
+			return t->call == SYS_epoll_pwait || t->call == SYS_pselect6 || t->call == SYS_ppoll ||
+#ifdef SYS_poll
+			       t->call == SYS_epoll_wait || t->call == SYS_select || t->call == SYS_poll ||
+#endif
+			       false;
+	}
+	return false;
+}
+
+static void stack_walk(const struct where_process *p, const struct python_state *s)
+{
+	static struct python_walk w;
 	const struct pystack_layout *l = &python.layout;
 	struct tf_where_python head = {.tid = s->tid};
 	uint64_t state = s->address, at, outermost = 0;
+	bool may_have_tasks = !(p->flags & WHERE_PYTHON_ONLY) && is_polling(p, s->tid);
 
 	w.count = 0;
 	w.is_open = false;
 	if (l->state_cframe != NONE)
-		state = word_at(state + l->state_cframe);
-	at = word_at(state + l->state_frame);
+		state = python_word_at(state + l->state_cframe);
+	at = python_word_at(state + l->state_frame);
 	/* The number is limited, too, because frames that are not shown may refer to each other. */
-	for (uint32_t number = 0; at && w.count + 1 < FRAMES && number < STEPS; number++) {
+	for (uint32_t number = 0; at && w.count + 1 < PYTHON_FRAMES && number < STEPS; number++) {
 		char frame[FRAME_BYTES] = "";
 
 		/* The end of the memory may follow the frame. */
 		if (at & 7 || where_copy(python.pid, at, frame, sizeof(frame)) < sizeof(frame) * 5 / 8 ||
-		    !frame_add(&w, frame))
+		    !python_frame_add(&w, frame))
 			break;
 		if (number < LOCK_FRAMES && python.futex_count)
-			locks_find(s->tid, number, at, word_in(frame, l->code) & ~(uint64_t)l->tags);
+			locks_find(s->tid, number, at, python_word_in(frame, l->code) & ~(uint64_t)l->tags);
+		if (may_have_tasks && where_tasks(s->tid, frame))
+			may_have_tasks = false;
 		outermost = is_shim(l, frame) ? outermost : at;
-		at = word_in(frame, l->previous);
+		at = python_word_in(frame, l->previous);
 	}
 	if (!at && s->tid != python.pid)
 		name_record(s, outermost);
@@ -503,6 +494,8 @@ void where_python(const struct where_process *p)
 		[TEXT] = {"PyUnicode_Type", 0},
 		[BYTES] = {"PyBytes_Type", 0},
 		[METHOD] = {"PyCFunction_Type", 0},
+		[COROUTINE] = {"PyCoro_Type", 0},
+		[SET] = {"PySet_Type", 0},
 		[SINCE_8] = {"PyCode_NewWithPosOnlyArgs", 0},
 		[SINCE_9] = {"PyObject_GC_IsTracked", 0},
 		[SINCE_10] = {"Py_NewRef", 0},
@@ -516,7 +509,7 @@ void where_python(const struct where_process *p)
 	python.pid = p->pid;
 	python.count = python.code_count = python.futex_count = 0;
 	python.next_interpreter = 0;
-	for (size_t i = 0; i < p->count && python.futex_count < LOCKS_AT_ONCE; i++)
+	for (size_t i = 0; i < p->count && python.futex_count < PYTHON_FUTEXES; i++)
 		if (where_futex(&p->threads[i]))
 			python.futexes[python.futex_count++] = where_futex(&p->threads[i]);
 	problem = interpreter_open(symbols, &runtime);
@@ -527,5 +520,5 @@ void where_python(const struct where_process *p)
 	}
 	states_read(runtime);
 	for (size_t i = 0; i < python.count; i++)
-		stack_walk(&python.states[i]);
+		stack_walk(p, &python.states[i]);
 }
