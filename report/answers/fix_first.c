@@ -318,9 +318,12 @@ static void price_line(struct costs *costs, struct finding *f)
 void fix_first_saving(struct costs *costs, struct finding *f, uint64_t least_ns)
 {
 	bool is_known = !(f->rule->flags & RULE_PART) || f->is_certain;
-	double run_ns = costs_causes(costs) ? (double)costs_causes(costs)->run_ns : 0;
 	bool is_of_time = !(f->rule->flags & (RULE_OUTSIDE | RULE_NOT_TIME | RULE_ENDED));
+	double run_ns;
 
+	if (f->is_priced)
+		return;
+	run_ns = costs_causes(costs) ? (double)costs_causes(costs)->run_ns : 0;
 	f->saves = (struct saving){.saved_ns = f->cost_ns, .high_ns = f->cost_ns};
 	if (f->is_of_lines || (!is_known && (double)f->cost_ns < PART_SHARE * run_ns))
 		f->saves = (struct saving){0};

@@ -71,7 +71,8 @@ static bool is_better(const struct fix_first_cause *a, const struct fix_first_ca
 /* A rule whose repair removes what the line does. */
 static bool has_whole_line(const struct fix_first_cause *cause)
 {
-	return cause->finding && cause->finding->rule->flags & RULE_REMOVED && cause->edit.size;
+	return cause->finding && cause->finding->rule->flags & RULE_REMOVED &&
+	       (cause->edit.size || cause->finding->is_priced);
 }
 
 /* Two causes at one line, of which the better one stays, with the larger price if these are prices of the same kind of

@@ -30,6 +30,7 @@ struct finding {
 	size_t awaited_at;	    /* in the text: from here on it says where that computes */
 	uint64_t cost_ns;   /* the most time that it cost the run */
 	struct saving saves; /* what its repair would save, see fix_first_saving; findings are sorted by it */
+	bool is_priced; /* by the rule: no edit of the graph stands for the repair */
 };
 
 /* Where the job's time went; see rules_time. */

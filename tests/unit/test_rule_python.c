@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <unistd.h>
 
+#include "report/answers/fix_first.h"
 #include "rule_fixture.h"
 
 TestSuite(rule_python, .init = setup, .fini = teardown);
@@ -185,6 +186,18 @@ Test(rule_python, a_step_that_is_compiled_for_each_shape)
 	assert_verdict("recompilation", VERDICT_FOUND);
 	cr_expect_eq(number("recompilation", "Total Time (ns)", 0), 80 * MS);
 	assert_words("recompilation", "one line has code compiled 10 times, ");
+}
+
+Test(rule_python, of_the_compilations_one_stays)
+{
+	struct finding f;
+
+	compilations(10);
+	rule_run(&rules, rule_find("recompilation"), &f);
+	fix_first_saving(NULL, &f, MS);
+	cr_expect_eq(f.saves.saved_ns, 72 * MS);
+	cr_expect_eq(f.saves.high_ns, 80 * MS);
+	finding_done(&f);
 }
 
 Test(rule_python, a_step_that_is_compiled_once)
