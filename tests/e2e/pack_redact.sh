@@ -73,6 +73,8 @@ found() {
 packed() {
 	name=$1
 	shift
+	# A program that was quiet for half a second has one, which is left out (below).
+	rm -f run.pillion/*.where
 	report pack -q -f true -o "$name.pillpack" "$@" run.pillion 2>err || return
 	rm -rf "$name"
 	report unpack -q -o "$name" "$name.pillpack"
