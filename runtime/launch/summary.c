@@ -260,6 +260,15 @@ static void summary_early_end(void)
 	end.early_pid = 0;
 }
 
+/* Whether the job would end later because of us. mpirun leaves time before that, or none, and kills us in between; srun
+ * does at Ctrl-C. Where nothing says why, a step that was told to end by a time limit has its summary. */
+static bool end_is_awaited(const struct run *run)
+{
+	bool is_said = verdict_is_printed(run);
+
+	return forwarder_ends_ranks(run) ? run->is_told || is_said : run->key[0] && run->is_told && is_said;
+}
+
 void summary_print(struct run *run)
 {
 	bool is_short = run->options.stats == STATS_SUMMARY;
@@ -270,8 +279,7 @@ void summary_print(struct run *run)
 	summary_early_end();
 	if (is_printer(run))
 		path_print(run);
-	/* mpirun would end the job later because of us, or kill us in between: it has left time before, or none. */
-	if (forwarder_ends_ranks(run) && (run->is_told || verdict_is_printed(run)))
+	if (end_is_awaited(run))
 		return;
 	if (!summary_begin(run))
 		return;

@@ -49,4 +49,13 @@ wait $mpirun
 is "$(cat status)" 143 'the status of the rank'
 is "$(grep -c '^DEADLOCK' err) $(grep -c "^$capture_line" err) $(grep -c '^recording ' err)" '1 1 1' \
 	'reason, path and summary are there once: the launcher has ended with COMMAND'
+
+# A step of Slurm that hangs and is cancelled: the others wait for the launcher.
+SLURM_JOB_ID=7 SLURM_STEP_ID=0 SLURM_PROCID=0 "$PILLION" -o step "$targets/deadlock" mutexes >out 2>err &
+launcher=$!
+ok 'a step: the reason is known before' eventually test -s step.pillion/.hang
+kill -TERM $launcher
+wait $launcher
+is "$? $(grep -c '^DEADLOCK' err) $(grep -c "^$capture_line" err) $(grep -c '^recording ' err)" '143 1 1 0' \
+	'a step: the reason and the path, and the end of COMMAND is that of the launcher'
 done_testing
