@@ -195,22 +195,17 @@ static void add_type(const struct marker_argument *a, struct operator_work *ret)
 		}
 }
 
-static void add_sizes(struct buffer *ret, const uint64_t *sizes, size_t count)
+static void add_list(struct buffer *ret, const char *begin, const uint64_t *sizes, size_t count)
 {
-	buffer_text(ret, ret->size ? ", [" : "[[");
+	buffer_text(ret, begin);
 	for (size_t i = 0; i < count; i++)
 		buffer_print(ret, "%s%" PRIu64, i ? ", " : "", sizes[i]);
 	buffer_text(ret, "]");
 }
 
-/* The work of an operator that PyTorch itself would have named so. */
-static bool work_of(const char *name, const struct buffer *sizes, const struct buffer *result,
-		    struct operator_work *ret)
+static void add_sizes(struct buffer *ret, const uint64_t *sizes, size_t count)
 {
-	struct operator_text t = {.name = {name, strlen(name)}, .sizes = {buffer_string(sizes), sizes->size}};
-	struct operator_field f = {buffer_string(result), result->size};
-
-	return operator_work(&t, result->size ? &f : NULL, ret);
+	add_list(ret, ret->size ? ", [" : "[[", sizes, count);
 }
 
 /* The argument with this name, or without a name at this position. */
@@ -220,73 +215,6 @@ static const struct marker_argument *argument_of(const struct arguments *a, cons
 		if (field_is(&a->items[i].name, name))
 			return &a->items[i];
 	return position < a->count && !a->items[position].name.length ? &a->items[position] : NULL;
-}
-
-/* A number for each of the dimensions of an image. False: the value is not known. */
-static bool option_of(const struct arguments *a, const char *name, size_t position, uint64_t otherwise, size_t rank,
-		      uint64_t *ret)
-{
-	const struct marker_argument *found = argument_of(a, name, position);
-
-	if (found && (found->is_other || (found->count != 1 && found->count != rank)))
-		return false;
-	for (size_t i = 0; i < rank; i++)
-		ret[i] = !found ? otherwise : found->numbers[found->count == 1 ? 0 : i];
-	return true;
-}
-
-struct geometry {
-	uint64_t step[3], padding[3], dilation[3], added[3], groups;
-};
-
-static bool geometry_of(const struct arguments *a, bool is_transposed, size_t rank, struct geometry *ret)
-{
-	return option_of(a, "stride", 3, 1, rank, ret->step) && option_of(a, "padding", 4, 0, rank, ret->padding) &&
-	       option_of(a, "output_padding", is_transposed ? 5 : SIZE_MAX, 0, rank, ret->added) &&
-	       option_of(a, "groups", 6, 1, 1, &ret->groups) &&
-	       option_of(a, "dilation", is_transposed ? 7 : 5, 1, rank, ret->dilation);
-}
-
-/* PyProf's names: ph and pw for the padding, U and V for the steps, dh and dw for the dilation. */
-static void add_geometry(const struct geometry *g, struct operator_work *ret)
-{
-	char *groups = strstr(ret->params, ",g="), rest[32];
-
-	if (!groups)
-		return;
-	snprintf(rest, sizeof(rest), "%s", groups);
-	snprintf(groups, sizeof(ret->params) - (size_t)(groups - ret->params),
-		 ",ph=%" PRIu64 ",pw=%" PRIu64 ",U=%" PRIu64 ",V=%" PRIu64 ",dh=%" PRIu64 ",dw=%" PRIu64 "%s",
-		 g->padding[0], g->padding[1], g->step[0], g->step[1], g->dilation[0], g->dilation[1], rest);
-}
-
-static bool marker_convolution(const struct arguments *a, bool is_transposed, struct operator_work *ret)
-{
-	const struct marker_argument *input = &a->items[0], *weight = &a->items[1];
-	size_t rank = a->count > 1 && input->count > 2 ? input->count - 2 : 0;
-	SCOPED(buffer) sizes = {0}, numbers = {0};
-	struct operator_text t = {.name = {"aten::convolution", sizeof("aten::convolution") - 1}};
-	struct geometry g;
-	bool is_known;
-
-	if (!rank || rank > 3 || weight->count != input->count || !geometry_of(a, is_transposed, rank, &g))
-		return false;
-	add_sizes(&sizes, input->numbers, input->count);
-	add_sizes(&sizes, weight->numbers, weight->count);
-	buffer_text(&numbers, "[, , ");
-	add_sizes(&numbers, g.step, rank);
-	add_sizes(&numbers, g.padding, rank);
-	add_sizes(&numbers, g.dilation, rank);
-	buffer_text(&numbers, is_transposed ? ", True" : ", False");
-	add_sizes(&numbers, g.added, rank);
-	add_sizes(&numbers, &g.groups, 1);
-	buffer_text(&numbers, "]");
-	t.sizes = (struct operator_field){buffer_string(&sizes), sizes.size};
-	t.arguments = (struct operator_field){buffer_string(&numbers), numbers.size};
-	is_known = operator_work(&t, NULL, ret);
-	if (is_known && rank == 2)
-		add_geometry(&g, ret);
-	return is_known;
 }
 
 /* The gates of a cell: how many products of the width of the state. */
@@ -304,9 +232,9 @@ static bool cell_work(const struct operator_marker *m, const struct arguments *a
 		      struct operator_work *ret)
 {
 	const struct marker_argument *input = &a->items[0], *state = &a->items[1];
-	struct buffer sizes = {0}, none = {0};
+	SCOPED(buffer) sizes = {0};
+	struct operator_text t = {.name = {"aten::linear", sizeof("aten::linear") - 1}};
 	uint64_t weight[2];
-	bool is_known;
 
 	if (nth > 1 || a->count < 2 || input->count != 2 || state->count != 2)
 		return false;
@@ -314,34 +242,52 @@ static bool cell_work(const struct operator_marker *m, const struct arguments *a
 	weight[1] = nth ? state->numbers[1] : input->numbers[1];
 	add_sizes(&sizes, nth ? state->numbers : input->numbers, 2);
 	add_sizes(&sizes, weight, 2);
-	is_known = work_of("aten::linear", &sizes, &none, ret);
-	buffer_done(&sizes);
-	return is_known;
+	t.sizes = (struct operator_field){buffer_string(&sizes), sizes.size};
+	return operator_work(&t, NULL, ret);
 }
 
-/* The function of PyTorch by the operator that does its work, whose arguments are the same. */
-static const char *const same_arguments[][2] = {
-	{"mm", "aten::mm"},		{"bmm", "aten::bmm"},		{"mv", "aten::mv"},
-	{"dot", "aten::dot"},		{"matmul", "aten::matmul"},	{"__matmul__", "aten::matmul"},
-	{"addmm", "aten::addmm"},	{"addmm_", "aten::addmm"},	{"addmv", "aten::addmv"},
-	{"addbmm", "aten::addbmm"},	{"baddbmm", "aten::baddbmm"},	{"linear", "aten::linear"},
-	{"scaled_dot_product_attention", "aten::_scaled_dot_product_flash_attention"},
-};
+/* The arguments of a convolution, with what they are if they are not given. */
+enum { NAMES = 8 };
+static const char *const convolution[NAMES][2] = {
+	{"input"}, {"weight"}, {"bias"}, {"stride", "1"}, {"padding", "0"}, {"dilation", "1"}, {"groups", "1"}};
+static const char *const transposed[NAMES][2] = {
+	{"input"}, {"weight"}, {"bias"}, {"stride", "1"}, {"padding", "0"}, {"output_padding", "0"}, {"groups", "1"},
+	{"dilation", "1"}};
+static const char *const unnamed[NAMES][2];
 
+static const char *const (*names_of(const char *name))[2]
+{
+	bool is_convolution = !strncmp(name, "aten::conv", 10);
+
+	return !is_convolution ? unnamed : strstr(name, "transpose") ? transposed : convolution;
+}
+
+static void add_number(const struct marker_argument *a, const char *otherwise, struct buffer *ret)
+{
+	if (a && !a->is_other && a->count == 1)
+		buffer_print(ret, "%" PRIu64, a->numbers[0]);
+	else if (a && !a->is_other && a->count)
+		add_list(ret, "[", a->numbers, a->count);
+	else if (otherwise)
+		buffer_text(ret, a ? "?" : otherwise);
+}
+
+/* The operator's text as PyTorch itself would have recorded it: sizes of tensors, and values of other arguments. */
 static bool marker_work_like(const char *name, const struct arguments *a, struct operator_work *ret)
 {
+	const char *const (*names)[2] = names_of(name);
 	SCOPED(buffer) sizes = {0}, numbers = {0};
 	struct operator_text t = {.name = {name, strlen(name)}};
 
 	if (!strcmp(name, "aten::embedding") && a->count > 1) /* aten has the table first */
 		add_sizes(&sizes, a->items[1].numbers, a->items[1].count);
 	buffer_text(&numbers, "[");
-	for (size_t i = 0; i < a->count; i++) {
-		bool is_tensor = field_is(&a->items[i].type, "tensor");
+	for (size_t i = 0; i < (names == unnamed ? a->count : NAMES) && (names == unnamed || names[i][0]); i++) {
+		const struct marker_argument *of = names == unnamed ? &a->items[i] : argument_of(a, names[i][0], i);
+		bool is_tensor = of && field_is(&of->type, "tensor");
 
-		add_sizes(&sizes, a->items[i].numbers, is_tensor ? a->items[i].count : 0);
-		if (!is_tensor && a->items[i].count == 1)
-			buffer_print(&numbers, "%" PRIu64, a->items[i].numbers[0]);
+		add_sizes(&sizes, is_tensor ? of->numbers : NULL, is_tensor ? of->count : 0);
+		add_number(is_tensor ? NULL : of, names[i][1], &numbers);
 		buffer_text(&numbers, ", ");
 	}
 	t.sizes = (struct operator_field){buffer_string(&sizes), sizes.size};
@@ -357,7 +303,7 @@ static void add_dunder_name(const struct operator_field *op, struct buffer *ret)
 						{"invert", "bitwise_not"}, {"lshift", "bitwise_left_shift"},
 						{"rshift", "bitwise_right_shift"}};
 	static const char *const plain[] = {"add", "sub", "mul", "div", "pow", "abs", "neg", "lt", "gt", "le", "ge",
-					    "eq",  "ne"};
+					    "eq",  "ne",  "matmul"};
 
 	for (size_t from = 2; from <= 3; from++) { /* with a letter before the name, or without */
 		struct operator_field name = {op->text + from, op->length - from - 2};
@@ -375,7 +321,7 @@ static void add_dunder_name(const struct operator_field *op, struct buffer *ret)
 	}
 }
 
-/* Most functions have the name of their operator. */
+/* Most functions have the name of their operator, and its arguments. */
 static bool marker_work_by_name(const struct operator_marker *m, const struct arguments *a, struct operator_work *ret)
 {
 	bool is_dunder = m->op.length > 6 && !strncmp(m->op.text, "__", 2);
@@ -384,17 +330,11 @@ static bool marker_work_by_name(const struct operator_marker *m, const struct ar
 	buffer_text(&name, "aten::");
 	if (is_dunder)
 		add_dunder_name(&m->op, &name);
+	else if (field_is(&m->op, "scaled_dot_product_attention"))
+		buffer_text(&name, "_scaled_dot_product_flash_attention");
 	else
 		buffer_add(&name, m->op.text, m->op.length);
-	return marker_work_like(buffer_string(&name), a, ret) && ret->class == OPERATOR_ELEMENTWISE;
-}
-
-/* "conv2d" */
-static bool is_convolution(const struct operator_field *op, const char *word)
-{
-	size_t length = strlen(word);
-
-	return op->length == length + 2 && !strncmp(op->text, word, length) && op->text[length + 1] == 'd';
+	return marker_work_like(buffer_string(&name), a, ret);
 }
 
 bool operator_marker_work(const struct operator_marker *m, size_t nth, struct operator_work *ret)
@@ -406,12 +346,6 @@ bool operator_marker_work(const struct operator_marker *m, size_t nth, struct op
 	take_arguments(m->args, &a);
 	if (operator_marker_is_cell(m))
 		is_known = cell_work(m, &a, nth, ret);
-	else if (is_convolution(&m->op, "conv_transpose"))
-		is_known = marker_convolution(&a, true, ret);
-	else if (is_convolution(&m->op, "conv"))
-		is_known = marker_convolution(&a, false, ret);
-	for (size_t i = 0; i < sizeof(same_arguments) / sizeof(*same_arguments) && !is_known; i++)
-		is_known = field_is(&m->op, same_arguments[i][0]) && marker_work_like(same_arguments[i][1], &a, ret);
 	is_known = is_known || marker_work_by_name(m, &a, ret);
 	if (is_known)
 		add_type(&a.items[field_is(&m->op, "embedding") && a.count > 1], ret);

@@ -107,16 +107,34 @@ static void params_image(const struct shape *s, const char *names, char *text, s
 		*text = 0;
 }
 
-static void convolution_params(const struct shape *input, const struct shape *weight, const struct shape *result,
-			       uint64_t groups, struct operator_work *ret)
+/* The steps and so on of a convolution; without dimensions: they are not known. */
+struct geometry {
+	size_t rank;
+	uint64_t step[RANK], padding[RANK], dilation[RANK], added[RANK];
+};
+
+/* PyProf's names: ph and pw for the padding, U and V for the steps, dh and dw for the dilation. */
+static void params_geometry(const struct geometry *g, char *text, size_t size)
 {
-	char of_input[48], of_result[48], of_weight[48];
+	*text = 0;
+	if (g->rank == 2)
+		snprintf(text, size, ",ph=%" PRIu64 ",pw=%" PRIu64 ",U=%" PRIu64 ",V=%" PRIu64 ",dh=%" PRIu64
+			 ",dw=%" PRIu64, g->padding[0], g->padding[1], g->step[0], g->step[1], g->dilation[0],
+			 g->dilation[1]);
+}
+
+static void convolution_params(const struct shape *input, const struct shape *weight, const struct shape *result,
+			       uint64_t groups, const struct geometry *g, struct operator_work *ret)
+{
+	char of_input[48], of_result[48], of_weight[48], of_geometry[128];
 
 	params_image(input, "HW", of_input, sizeof(of_input));
 	params_image(result, "PQ", of_result, sizeof(of_result));
 	params_image(weight, "RS", of_weight, sizeof(of_weight));
-	snprintf(ret->params, sizeof(ret->params), "N=%" PRIu64 ",C=%" PRIu64 "%s,K=%" PRIu64 "%s%s,g=%" PRIu64,
-		 input->sizes[0], input->sizes[1], of_input, result->sizes[1], of_result, of_weight, groups);
+	params_geometry(g, of_geometry, sizeof(of_geometry));
+	snprintf(ret->params, sizeof(ret->params), "N=%" PRIu64 ",C=%" PRIu64 "%s,K=%" PRIu64 "%s%s%s,g=%" PRIu64,
+		 input->sizes[0], input->sizes[1], of_input, result->sizes[1], of_result, of_weight, of_geometry,
+		 groups);
 }
 
 /* The arguments that tell the sizes of a convolution's result. 0: it has none. */
@@ -151,15 +169,17 @@ static bool is_true(const struct operator_field *arguments, size_t place)
 }
 
 static bool result_of(const struct geometry_places *g, const struct operator_field *arguments,
-		      const struct shape *input, const struct shape *weight, enum form *form, struct shape *ret)
+		      const struct shape *input, const struct shape *weight, enum form *form, struct geometry *all,
+		      struct shape *ret)
 {
 	size_t rank = input->rank > 2 && weight->rank == input->rank ? input->rank - 2 : 0;
-	uint64_t step[RANK], padding[RANK], dilation[RANK], added[RANK], groups;
+	uint64_t *step = all->step, *padding = all->padding, *dilation = all->dilation, *added = all->added, groups;
 
 	if (!rank || !g->step || !numbers_at(arguments, g->step, 1, rank, step) ||
 	    !numbers_at(arguments, g->padding, 0, rank, padding) || !numbers_at(arguments, g->added, 0, rank, added) ||
 	    !numbers_at(arguments, g->dilation, 1, rank, dilation) || !numbers_at(arguments, g->groups, 1, 1, &groups))
 		return false;
+	all->rank = rank;
 	if (*form == CONVOLUTION)
 		*form = (g->transposed ? is_true(arguments, g->transposed) : g->added)
 				? CONVOLUTION_TRANSPOSED
@@ -183,7 +203,7 @@ static bool result_of(const struct geometry_places *g, const struct operator_fie
 }
 
 static bool convolution_work(const struct shape *input, const struct shape *weight, const struct shape *result,
-			     enum form form, struct operator_work *ret)
+			     enum form form, const struct geometry *g, struct operator_work *ret)
 {
 	bool may_be_either = form == CONVOLUTION || form == CONVOLUTION_BACKWARD;
 	const struct shape *many;
@@ -196,7 +216,7 @@ static bool convolution_work(const struct shape *input, const struct shape *weig
 	if (many->sizes[1] != weight->sizes[0])
 		return false;
 	convolution_params(input, weight, result,
-			   (many == result ? input : result)->sizes[1] / weight->sizes[1], ret);
+			   (many == result ? input : result)->sizes[1] / weight->sizes[1], g, ret);
 	ret->flops = mul_sat(2, mul_sat(elements_of(many), elements_of(weight) / weight->sizes[0]));
 	ret->elements = add_sat(elements_of(input), add_sat(elements_of(weight), elements_of(result)));
 	return true;
@@ -345,6 +365,7 @@ static bool work_of_known(const struct known *o, const struct operator_text *ope
 {
 	const struct shape *first = &s->items[o->first];
 	enum form form = o->form;
+	struct geometry geometry = {0};
 	struct shapes of_result;
 
 	switch (form) {
@@ -357,12 +378,13 @@ static bool work_of_known(const struct known *o, const struct operator_text *ope
 	case CONVOLUTION_TRANSPOSED:
 		ret->class = OPERATOR_CONVOLUTION;
 		shapes_parse(result, &of_result);
-		return (result_of(&o->geometry, &operator->arguments, first, first + 1, &form, &of_result.items[0]) ||
+		return (result_of(&o->geometry, &operator->arguments, first, first + 1, &form, &geometry,
+				  &of_result.items[0]) ||
 			of_result.count) &&
-		       convolution_work(first, first + 1, &of_result.items[0], form, ret);
+		       convolution_work(first, first + 1, &of_result.items[0], form, &geometry, ret);
 	case CONVOLUTION_BACKWARD:
 		ret->class = OPERATOR_CONVOLUTION_BACKWARD;
-		return convolution_work(first, first + 1, &s->items[0], form, ret);
+		return convolution_work(first, first + 1, &s->items[0], form, &geometry, ret);
 	case HEADS_FIRST:
 	case LENGTH_FIRST:
 		return s->count >= o->first + 3u && attention_work(first, form == HEADS_FIRST, o->is_backward, ret);
