@@ -304,6 +304,7 @@ if __name__ == "__main__":
     parser.add_argument("words", nargs="*")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it in the background, for its jobs as well
     with tempfile.TemporaryDirectory() as work:
         os.chdir(work)
         code = main()

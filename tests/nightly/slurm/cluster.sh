@@ -64,7 +64,7 @@ configure() {
 	END
 	# For cases/spank.sh; other jobs do not ask for it.
 	[ ! -e "$PILLION_BUILD_DIR/packaging/slurm/pillion_spank.so" ] ||
-		echo "optional $PILLION_BUILD_DIR/packaging/slurm/pillion_spank.so library=$library" \
+		echo "optional $PILLION_BUILD_DIR/packaging/slurm/pillion_spank.so library=$library command=$PILLION" \
 			>"$cluster/plugstack.conf"
 	{
 		if [ -n "${daemon[munge]:-}" ]; then

@@ -14,6 +14,9 @@ submit -N 2 -n 4 <<-'END'
 	exit 3
 END
 compare 'srun --pillion'
+like "$(cat err)" "^capture $PWD/pillion-${job[traced]}.0.pillion: DIED FIRST rank [123] on .*: exit [123]; " \
+	'srun --pillion: which rank died first'
+is "$(grep -c '^capture ' err)" 1 'srun --pillion: nothing of a step that has a capture without a death, or none'
 is "$(printf '%s ' *.pillion)" "pillion-${job[traced]}.0.pillion " \
 	'srun --pillion: the step that did not opt out has a capture'
 is "$(ranks_of "pillion-${job[traced]}.0.pillion")" '0 1 2 3 ' 'srun --pillion: the ranks of the capture'
