@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "report/live/doctor/doctor.h"
@@ -38,6 +41,57 @@ Test(doctor, who_may_read_the_counters_of_a_gpu)
 	free(open);
 }
 
+/* ---- rows ---- */
+
+Test(doctor, the_state_of_a_row_only_grows_worse)
+{
+	struct doctor d = {0};
+
+	for (int i = 0; i < 20; i++)
+		check_add(&d, "row", "number %d", i);
+	check_worse(&d.checks[19], CHECK_MISSING, "install it");
+	check_worse(&d.checks[19], CHECK_LIMITED, "raise the limit");
+	check_worse(&d.checks[18], CHECK_LIMITED, "raise the limit");
+	cr_assert_eq(d.count, 20);
+	cr_expect_str_eq(d.checks[0].found.data, "number 0");
+	cr_expect_str_eq(d.checks[19].found.data, "number 19");
+	cr_expect_eq(d.checks[0].state, CHECK_OK);
+	cr_expect_eq(d.checks[0].advice.size, 0);
+	cr_expect_eq(d.checks[18].state, CHECK_LIMITED);
+	cr_expect_str_eq(d.checks[18].advice.data, "raise the limit");
+	cr_expect_eq(d.checks[19].state, CHECK_MISSING);
+	cr_expect_str_eq(d.checks[19].advice.data, "install it; raise the limit");
+	doctor_done(&d);
+}
+
+static int shell(const char *script, bool takes_errors, struct buffer *ret)
+{
+	char *const words[] = {"/bin/sh", "-c", (char *)script, NULL};
+
+	buffer_clear(ret);
+	return doctor_execute(words, takes_errors, ret);
+}
+
+Test(doctor, a_program_has_an_output_and_a_status)
+{
+	SCOPED(buffer) text = {0};
+
+	cr_expect_eq(shell("echo out; echo err >&2; exit 3", false, &text), 3);
+	cr_expect_str_eq(buffer_string(&text), "out\n");
+	cr_expect_eq(shell("echo out; echo err >&2; read line; echo \"$line.\"", true, &text), 0);
+	cr_expect_str_eq(buffer_string(&text), "out\nerr\n.\n", "it reads nothing");
+	cr_expect_eq(shell("kill -9 $$", false, &text), -1, "no status");
+	cr_expect_eq(shell("head -c 10000 /dev/zero", false, &text), 0);
+	cr_expect_eq(text.size, 10000);
+	cr_expect_eq(shell("exec cat /dev/zero", false, &text), -1, "it is killed where it does not end");
+	cr_expect_geq(text.size, 1 << 20);
+	buffer_clear(&text);
+	cr_expect_eq(doctor_execute((char *const[]){"/nonexistent/program", NULL}, false, &text), 127);
+	cr_expect_eq(text.size, 0);
+}
+
+/* ---- files of /proc ---- */
+
 Test(proc_file, has_what_it_has_read)
 {
 	size_t size;
@@ -48,4 +102,71 @@ Test(proc_file, has_what_it_has_read)
 	cr_expect_eq(strlen(status), size);
 	free(other);
 	free(status);
+}
+
+Test(proc_file, may_be_longer_than_what_is_read_at_once)
+{
+	size_t size;
+	char *maps = proc_file_read((uint32_t)getpid(), "smaps", &size);
+
+	cr_assert(maps);
+	cr_expect_gt(size, 8192);
+	cr_expect_eq(strlen(maps), size);
+	cr_expect_eq(maps[size - 1], '\n');
+	cr_expect_not_null(strstr(maps, "[stack]"));
+	free(maps);
+}
+
+Test(proc_file, that_does_not_exist_has_a_reason)
+{
+	size_t size = 1;
+
+	errno = 0;
+	cr_expect_null(proc_file_read((uint32_t)getpid(), "no_such_file", &size));
+	cr_expect_eq(errno, ENOENT);
+	cr_expect_eq(size, 0);
+}
+
+Test(proc_file, an_empty_one_is_an_empty_text)
+{
+	pid_t child = fork();
+	char *text;
+	size_t size = 1;
+
+	if (!child)
+		_exit(0);
+	cr_assert_eq(waitid(P_PID, (id_t)child, &(siginfo_t){0}, WEXITED | WNOWAIT), 0);
+	text = proc_file_read((uint32_t)child, "cmdline", &size);
+	cr_assert_not_null(text, "a process that has ended has no command");
+	cr_expect_eq(size, 0);
+	cr_expect_str_eq(text, "");
+	free(text);
+	waitpid(child, NULL, 0);
+}
+
+Test(proc_file, has_variables)
+{
+	static const char text[] = "PATHS=no\0PATH=/bin\0EMPTY=\0PATH=/late\0LAST=x";
+	size_t size = sizeof(text);
+
+	cr_expect_str_eq(proc_file_variable(text, size, "PATH"), "/bin");
+	cr_expect_str_eq(proc_file_variable(text, size, "PATHS"), "no");
+	cr_expect_str_eq(proc_file_variable(text, size, "EMPTY"), "");
+	cr_expect_str_eq(proc_file_variable(text, size, "LAST"), "x");
+	cr_expect_null(proc_file_variable(text, size, "PAT"));
+	cr_expect_null(proc_file_variable(text, sizeof("PATHS=no"), "PATH"), "it is behind the end");
+	cr_expect_null(proc_file_variable(text, 0, "PATHS"));
+}
+
+Test(proc_file, knows_own_processes)
+{
+	struct process_stat launcher = {.name = "pillion-launch"}, report = {.name = "pillion-report"},
+			    other = {.name = "pillion"};
+
+	cr_expect(proc_file_is_launcher(&launcher));
+	cr_expect_not(proc_file_is_report(&launcher));
+	cr_expect(proc_file_is_report(&report));
+	cr_expect_not(proc_file_is_launcher(&report));
+	cr_expect_not(proc_file_is_launcher(&other));
+	cr_expect_not(proc_file_is_report(&other));
 }

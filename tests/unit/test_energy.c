@@ -3,7 +3,9 @@
 #include <math.h>
 
 #include "captured.h"
+#include "report/events/energy/energy_counter.h"
 #include "report/events/energy/energy_share.h"
+#include "reported.h"
 
 CAPTURED_SUITE(energy);
 
@@ -445,4 +447,104 @@ Test(energy, a_device_that_is_not_visible_is_none)
 
 	three_gpus();
 	cr_expect_str_eq(gpu_of(variables, sizeof(variables), 1), "none");
+}
+
+/* ---- reports ---- */
+
+#define SUM_HEAD                                                                                                      \
+	"Host,Device,Duration (ns),Energy (J),Busy (J),Avg (W),Max (W),Limit (W),SM Clock (MHz),Max (C),"             \
+	"Max Memory (MB),Slowed (%),Samples,ID,Reasons\n"
+#define KERNEL_HEAD "Energy (%),Energy (J),Time (ns),Instances,Power (W),Device,Name\n"
+
+static void file_levels(struct file *f, uint64_t ms, uint64_t uj, uint16_t mhz, uint8_t celsius, uint64_t bytes,
+			uint64_t reasons)
+{
+	struct tf_energy_sample *last;
+
+	file_sample(f, 0, ms, uj, UINT32_MAX, reasons);
+	last = (struct tf_energy_sample *)(f->bytes + f->size - sizeof(*last));
+	last->sm_mhz = mhz;
+	last->celsius = celsius;
+	last->memory_bytes = bytes;
+}
+
+/* 10 J in 100 ms, then 5 J in 300 ms, which is 16.7 W, and a CPU of which nothing but its energy is known. */
+static void save_levels(void)
+{
+	static struct file f;
+
+	file_begin(&f, 0x77);
+	file_source(&f, TF_ENERGY_GPU, 0, 0, "GPU-1");
+	file_source(&f, TF_ENERGY_CPU, 1, 0, "intel-rapl:0");
+	file_levels(&f, 1000, 1000000, 100, 90, 5000000, TF_ENERGY_IDLE);
+	file_levels(&f, 1100, 11000000, 1000, 40, 3000000, TF_ENERGY_POWER_CAP | TF_ENERGY_IDLE);
+	file_levels(&f, 1400, 16000000, 2000, 50, 2000000, NOT_KNOWN);
+	file_sample(&f, 1, 1000, 7000000, UINT32_MAX, NOT_KNOWN);
+	file_sample(&f, 1, 1200, 9000000, UINT32_MAX, NOT_KNOWN);
+	file_save(&f, "node1.77.energy");
+}
+
+Test(energy, reports_have_means_over_time_and_maxima)
+{
+	const struct operation list[] = {{1000, 1050, false, 0}, {1050, 1075, true, 0}};
+
+	save_levels();
+	operations_save(list, COUNT(list));
+	read_capture();
+	context.symbols = symbols_new(&model, false);
+	EXPECT_REPORT(&context, "energy_sum", SUM_HEAD
+		      "node1,NVIDIA H200 (0),400000000,15.000000,9.583333,37.5,100,700,1750,50,3.000000,75.0,3,"
+		      "GPU-1,power cap 75.0 %\n"
+		      "node1,NVIDIA H200,200000000,2.000000,,10,10,700,,,,,2,intel-rapl:0,\n");
+	/* 25 of the first 100 ms are idle: the kernel and the copy have 10 - 0.417 J in 75 ms. */
+	EXPECT_REPORT(&context, "energy_kern_sum", KERNEL_HEAD
+		      "42.6,6.388889,50000000,1,127.8,NVIDIA H200 (0),(kernel without a name)\n"
+		      "36.1,5.416667,325000000,,16.7,NVIDIA H200 (0),(idle)\n"
+		      "21.3,3.194444,25000000,1,127.8,NVIDIA H200 (0),[CUDA memcpy HtoD]\n");
+	symbols_free(context.symbols);
+}
+
+Test(energy, reports_say_why_they_have_no_rows)
+{
+	static struct file f;
+
+	operations_save(NULL, 0);
+	read_capture();
+	EXPECT_REPORT(&context, "energy_sum",
+		      "power was not sampled: there is no GPU that NVML shows, or --energy=false; --energy=true states "
+		      "in ledger what is missing\n");
+	model_done(&model);
+	file_begin(&f, 0x77);
+	file_source(&f, TF_ENERGY_GPU, 0, 0, "GPU-1");
+	file_sample(&f, 0, 1000, 1000000, UINT32_MAX, 0);
+	file_save(&f, "node1.77.energy");
+	read_capture();
+	EXPECT_REPORT(&context, "energy_sum",
+		      "the captures have no samples of power: ledger has the reason, if one is known\n");
+	EXPECT_REPORT(&context, "energy_kern_sum",
+		      "no device operation of a GPU whose power was sampled was recorded\n");
+}
+
+/* Of each counter, the value at the first, second and last of the points; -1: not known. */
+Test(energy, counters_hold_up_to_the_next_point)
+{
+	static const double wanted[ENERGY_COUNTERS][3] = {
+		{100, 50.0 / 3, -1}, {0, 10, 15}, {100, 1000, 2000}, {-1, -1, -1}, {0, 1, -1},
+		{-1, -1, -1}, {-1, -1, -1}, {5000000, 3000000, 2000000}, {90, 40, 50},
+	};
+	const struct energy_source *s;
+
+	save_levels();
+	read_capture();
+	s = &energies_of(&model)->items[0];
+	cr_assert_eq(s->count, 3);
+	for (size_t k = 0; k < ENERGY_COUNTERS; k++)
+		for (size_t i = 0; i < 3; i++) {
+			double value = -2;
+			bool is_known = energy_counters[k].value(s, i, &value);
+
+			cr_expect_eq(is_known, wanted[k][i] >= 0, "%s, point %zu", energy_counters[k].name, i);
+			cr_expect(!is_known || fabs(value - wanted[k][i]) < 1e-9, "%s, point %zu: %f",
+				  energy_counters[k].name, i, value);
+		}
 }

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a report prints. */
+#ifndef PILLION_TEST_REPORTED_H
+#define PILLION_TEST_REPORTED_H
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "report/tables/report.h"
+
+/* The rows as CSV, or why there are none; the caller frees it. */
+static inline char *reported(const struct report_context *c, const char *name)
+{
+	struct emit emit = {.format = FORMAT_CSV};
+	struct table table = {0};
+	struct err err = {.text = ""};
+	char *text = NULL;
+	size_t size;
+	int code = report_find(name)->run(c, &table, &err);
+
+	emit.file = open_memstream(&text, &size);
+	if (code)
+		fprintf(emit.file, "%s\n", err.text);
+	else
+		emit_table(&emit, name, "", &table);
+	fclose(emit.file);
+	table_done(&table);
+	return text;
+}
+
+#define EXPECT_REPORT(context, name, wanted)                                        \
+	do {                                                                        \
+		char *reported_text = reported(context, name);                      \
+                                                                                    \
+		cr_expect_str_eq(reported_text, wanted, "%s:\n%s", name, reported_text); \
+		free(reported_text);                                                \
+	} while (0)
+
+#endif
