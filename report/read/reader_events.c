@@ -134,13 +134,13 @@ static void take_sum(struct thread_part *p, const struct event *e)
 		return; /* as the counters by function */
 	for (uint32_t i = 0; i < e->args_count; i++)
 		facts->args |= 1u << tf_arg_kind(e->args[i]);
-	facts->summed_other += e->text & TF_SUM_IS_OTHER ? sum.count : 0;
 	facts->samples += is_sample ? sum.count : 0;
 	facts->sampled_us += is_sample ? sum.total : 0;
 	facts->stackless_samples += is_sample && !e->args_count ? sum.count : 0;
 	if (is_sample)
 		return;
 	facts->summed += sum.count;
+	facts->summed_other += e->text & TF_SUM_IS_OTHER ? sum.count : 0;
 	p->calls.functions[e->id / 64] |= (uint64_t)1 << e->id % 64;
 }
 

@@ -348,8 +348,11 @@ static void gather_ranks(struct diff_gatherer *g)
 	for (size_t i = 0; !g->steps && i < m->process_count; i++) {
 		const struct process *p = &m->processes[i];
 
-		if (*p->rank && p->end_ns > p->start_ns)
-			series_add(&g->ret->series[row_of(g, p->rank, "")], (double)(p->end_ns - p->start_ns));
+		if (*p->rank && p->end_ns > p->start_ns) {
+			size_t row = row_of(g, p->rank, ""); /* moves the series */
+
+			series_add(&g->ret->series[row], (double)(p->end_ns - p->start_ns));
+		}
 	}
 }
 

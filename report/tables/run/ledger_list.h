@@ -7,7 +7,7 @@
 	X(RECORDED, LEDGER_ALWAYS, "recorded", "events")							       \
 	X(SUMMED, 0, "in sums", "calls that --mode=profile added to sums, instead of recording each")		       \
 	X(SUMMED_OTHER, LEDGER_WARNING, "in sums, other",						       \
-	  "of these, calls and samples without a sum for their line and file: there were too many")		       \
+	  "of these, calls without a sum for their line and file: there were too many")			       \
 	X(SUMMED_RANGES, 0, "ranges in sums", "NVTX ranges that --mode=profile added to sums")			       \
 	X(SUMMED_RANGES_OTHER, LEDGER_WARNING, "ranges in sums, other",						       \
 	  "of these, ranges without a sum for their text: there were too many texts")				       \
