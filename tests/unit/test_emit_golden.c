@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares each report, in some format, of the example capture, the job (.job), the messages (.mpi), the late rank
- * (.ranks) or the calls that concern names of files (.metadata) with tests/golden/REPORT.FORMAT; a table without rows
- * fails. PILLION_GOLDEN names another directory for these files; if PILLION_GOLDEN_UPDATE is set they are written
- * instead of compared. */
+/* Compares each report, in some format, of the example capture, the job (.job), the arguments (.arguments), the sums
+ * (.sums), the messages (.mpi), the late rank (.ranks) or the calls that concern names of files (.metadata) with
+ * tests/golden/REPORT.FORMAT; a table without rows fails. PILLION_GOLDEN names another directory for these files; if
+ * PILLION_GOLDEN_UPDATE is set they are written instead of compared. */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
 #include <libgen.h>
@@ -15,6 +15,8 @@
 #include "opened.h"
 
 #define JOB ".job"
+#define ARGUMENTS ".arguments"
+#define SUMS ".sums"
 #define MPI ".mpi"
 #define METADATA ".metadata"
 #define RANKS ".ranks"
@@ -124,6 +126,29 @@ ParameterizedTestParameters(golden, report_is_as_it_was)
 		{"sample_line_sum", FORMAT_CSV, BY_NOTHING, JOB},
 		{"sample_thread_sum", FORMAT_JSON, BY_NOTHING, JOB},
 		{"lines", FORMAT_CSV, BY_NOTHING, JOB},
+		{"osrt_error_sum", FORMAT_CSV, BY_NOTHING, ARGUMENTS},
+		{"cuda_gpu_trace", FORMAT_CSV, BY_NOTHING, ARGUMENTS},
+		{"cuda_devices", FORMAT_CSV, BY_NOTHING, ARGUMENTS},
+		{"nvtx_names", FORMAT_CSV, BY_NOTHING, ARGUMENTS},
+		{"nvtx_startend_sum", FORMAT_CSV, BY_NOTHING, ARGUMENTS},
+		{"nvtx_sum", FORMAT_CSV, BY_THREAD, ARGUMENTS},
+		{"openmp_sum", FORMAT_CSV, BY_NOTHING, ARGUMENTS},
+		{"hdf5_sum", FORMAT_CSV, BY_NOTHING, ARGUMENTS},
+		{"mem_alloc_sum", FORMAT_CSV, BY_NOTHING, ""},
+		{"mem_usage_sum", FORMAT_CSV, BY_NOTHING, ""},
+		{"mem_usage_trace", FORMAT_CSV, BY_NOTHING, ""},
+		{"mpi_wait_sum", FORMAT_CSV, BY_NOTHING, RANKS},
+		{"steps_sum", FORMAT_CSV, BY_NOTHING, JOB},
+		{"nvtx_sum", FORMAT_CSV, BY_NOTHING, SUMS},
+		{"nvtx_pushpop_sum", FORMAT_CSV, BY_NOTHING, SUMS},
+		{"nvtx_startend_sum", FORMAT_CSV, BY_NOTHING, SUMS},
+		{"osrt_sum", FORMAT_CSV, BY_NOTHING, SUMS},
+		{"files", FORMAT_CSV, BY_NOTHING, SUMS},
+		{"ledger", FORMAT_CSV, BY_NOTHING, SUMS},
+		{"steps_sum", FORMAT_CSV, BY_NOTHING, SUMS},
+		{"stacks_sum", FORMAT_CSV, BY_NOTHING, SUMS},
+		{"sample_sum", FORMAT_CSV, BY_NOTHING, SUMS},
+		{"time_sum", FORMAT_CSV, BY_NOTHING, SUMS},
 		{"analyze", FORMAT_CSV, BY_NOTHING, JOB},
 		{"analyze", FORMAT_COLUMN, BY_NOTHING, JOB},
 		{"analyze", FORMAT_JSON, BY_NOTHING, JOB},
@@ -186,6 +211,10 @@ static char *made(const struct golden *g)
 	cr_assert_not_null(mkdtemp(directory));
 	if (!strcmp(g->suffix, JOB))
 		capture_job(directory);
+	else if (!strcmp(g->suffix, ARGUMENTS))
+		capture_arguments(directory);
+	else if (!strcmp(g->suffix, SUMS))
+		capture_sums(directory);
 	else if (!strcmp(g->suffix, MPI) || !strcmp(g->suffix, METADATA))
 		cr_assert(capture_kind(directory, g->suffix + 1, 40));
 	else if (!strcmp(g->suffix, RANKS))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares exports of the example capture with tests/golden/export_TYPE[.METRIC].EXTENSION, and tests where exports are
- * written. PILLION_GOLDEN and PILLION_GOLDEN_UPDATE work as in test_emit_golden. */
+/* Compares exports of the example capture, or of the one with all arguments (.arguments), with
+ * tests/golden/export_TYPE[.METRIC].EXTENSION, and tests where exports are written. PILLION_GOLDEN and
+ * PILLION_GOLDEN_UPDATE work as in test_emit_golden. */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
 #include <errno.h>
@@ -21,16 +22,21 @@ struct opened {
 	struct err err;
 };
 
-static void open_example(struct opened *o)
+static void open_made(struct opened *o, void (*make)(const char *directory))
 {
 	char *paths[] = {o->directory};
 
 	*o = (struct opened){.directory = "/tmp/pillion-export-XXXXXX"};
 	cr_assert_not_null(mkdtemp(o->directory));
-	capture_example(o->directory);
+	make(o->directory);
 	cr_assert_eq(model_open(&o->model, paths, 1, &o->err), 0, "%s", o->err.text);
 	o->context = (struct report_context){.model = &o->model, .symbols = symbols_new(&o->model, true)};
 	o->x.context = &o->context;
+}
+
+static void open_example(struct opened *o)
+{
+	open_made(o, capture_example);
 }
 
 static void close_example(struct opened *o)
@@ -50,7 +56,7 @@ static void write_file(const char *path, const char *text)
 }
 
 struct golden {
-	char type[16], metric[8], extension[8];
+	char type[16], metric[8], extension[16];
 };
 
 ParameterizedTestParameters(export, is_as_it_was)
@@ -58,6 +64,7 @@ ParameterizedTestParameters(export, is_as_it_was)
 	static struct golden cases[] = {
 		{"folded", "", "folded"},   {"folded", "gpu", "folded"},   {"folded", "off-cpu", "folded"},
 		{"speedscope", "", "json"}, {"speedscope", "gpu", "json"}, {"chrome", "", "json"},
+		{"chrome", "", "arguments.json"},
 	};
 
 	return cr_make_param_array(struct golden, cases, sizeof(cases) / sizeof(*cases));
@@ -70,7 +77,7 @@ ParameterizedTest(struct golden *g, export, is_as_it_was)
 	struct opened o;
 	int fd = mkstemp(made);
 
-	open_example(&o);
+	open_made(&o, strstr(g->extension, "arguments") ? capture_arguments : capture_example);
 	o.x.is_metric_given = *g->metric;
 	for (enum metric i = 0; i < METRIC_COUNT; i++)
 		if (!strcmp(metrics[i].name, g->metric))
@@ -88,6 +95,62 @@ ParameterizedTest(struct golden *g, export, is_as_it_was)
 	close(fd);
 	unlink(made);
 	close_example(&o);
+}
+
+/* ---- tables in columns: files that pyarrow has read, and found equal to the rows of nsys_rows.arguments.txt ---- */
+
+static size_t read_bytes(const char *path, uint8_t *ret, size_t most)
+{
+	FILE *f = fopen(path, "re");
+	size_t size;
+
+	cr_assert_not_null(f, "%s is missing", path);
+	size = fread(ret, 1, most, f);
+	cr_assert_lt(size, most);
+	fclose(f);
+	return size;
+}
+
+static void compare_columns(const char *made, const char *type, const char *table, const char *extension)
+{
+	static uint8_t now[1 << 16], then[1 << 16];
+	char path[4200], here[] = __FILE__;
+	const char *golden = getenv("PILLION_GOLDEN");
+	size_t size;
+
+	snprintf(path, sizeof(path), "%s/%s%s", made, table, extension);
+	size = read_bytes(path, now, sizeof(now));
+	snprintf(path, sizeof(path), "%s%s/export_%s.%s%s", golden ? golden : dirname(here), golden ? "" : "/../golden",
+		 type, table, extension);
+	if (getenv("PILLION_GOLDEN_UPDATE")) {
+		FILE *f = fopen(path, "we");
+
+		cr_assert_not_null(f);
+		fwrite(now, 1, size, f);
+		fclose(f);
+	}
+	cr_assert_eq(read_bytes(path, then, sizeof(then)), size, "%s", path);
+	cr_assert_arr_eq(now, then, size, "%s", path);
+}
+
+Test(export, columns_are_as_they_were)
+{
+	static const char *const types[][2] = {{"parquetdir", ".parquet"}, {"arrow", ".arrow"}},
+			  *const tables[] = {"NVTX_EVENTS", "OSRT_API", "StringIds"};
+	char directory[] = "/tmp/pillion-export-columns-XXXXXX", made[64], command[128];
+	struct opened o;
+
+	cr_assert_not_null(mkdtemp(directory));
+	open_made(&o, capture_arguments);
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(made, sizeof(made), "%s/%s", directory, types[i][0]);
+		cr_assert_eq(export_write(&o.x, export_find(types[i][0]), made, false, &o.err), 0, "%s", o.err.text);
+		for (size_t k = 0; k < sizeof(tables) / sizeof(*tables); k++)
+			compare_columns(made, types[i][0], tables[k], types[i][1]);
+	}
+	close_example(&o);
+	snprintf(command, sizeof(command), "rm -r %s", directory);
+	cr_assert_eq(system(command), 0);
 }
 
 Test(export, names_its_file_after_the_capture)

@@ -124,6 +124,12 @@ void capture_example(const char *directory);
  * cuDNN and NCCL, CPU samples, and a problem for most rules. */
 void capture_job(const char *directory);
 
+/* A process with each argument that calls, ranges and device operations may have, beyond those of the other two. */
+void capture_arguments(const char *directory);
+
+/* A process of --mode=profile, and what its run cost. */
+void capture_sums(const char *directory);
+
 /* The names of the command, a thread, a function, a kernel, a range and a domain contain markup. */
 #define WRITER_HOSTILE "<img src=x onerror=alert(1)>"
 void capture_hostile(const char *directory);
