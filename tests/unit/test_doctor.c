@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <criterion/criterion.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,6 +89,68 @@ Test(doctor, a_program_has_an_output_and_a_status)
 	buffer_clear(&text);
 	cr_expect_eq(doctor_execute((char *const[]){"/nonexistent/program", NULL}, false, &text), 127);
 	cr_expect_eq(text.size, 0);
+}
+
+/* ---- CUDA ---- */
+
+static const struct check *row_of(const struct doctor *d, const char *name, size_t *ret_count)
+{
+	const struct check *ret = NULL;
+
+	*ret_count = 0;
+	for (size_t i = 0; i < d->count; i++)
+		if (!strcmp(d->checks[i].name, name) && !(*ret_count)++)
+			ret = &d->checks[i];
+	return ret;
+}
+
+static bool is_there(const char *library)
+{
+	void *handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
+
+	if (handle)
+		dlclose(handle);
+	return handle;
+}
+
+/* A library that has CUPTI's name and not its functions is none. */
+Test(doctor, without_a_driver_nothing_is_needed)
+{
+	char directory[] = "/tmp/pillion-doctor-XXXXXX", path[64];
+	struct doctor d = {0};
+	const struct check *c;
+	size_t count;
+
+	if (is_there("libcuda.so.1") || !access("/proc/driver/nvidia/version", R_OK))
+		cr_skip_test("there is a driver");
+	cr_assert_not_null(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/libcupti.so.12", directory);
+	cr_assert_eq(symlink("/lib/x86_64-linux-gnu/libm.so.6", path), 0);
+	buffer_print(&d.cupti, "%s\n/nonexistent/libcupti.so.2024.3\n/nonexistent/other.so", path);
+	doctor_cuda(&d);
+	c = row_of(&d, "CUDA driver", &count);
+	cr_assert_eq(count, 1);
+	cr_expect_eq(c->state, CHECK_MISSING);
+	cr_expect_str_eq(c->found.data, "no libcuda.so.1");
+	cr_expect_not_null(strstr(c->advice.data, "install the driver, or run on a node with a GPU"));
+	c = row_of(&d, "CUPTI", &count);
+	cr_assert_geq(count, 1);
+	if (c->state == CHECK_MISSING) {
+		cr_expect_eq(count, 1);
+		cr_expect_str_eq(c->found.data,
+				 "no libcupti on the library path, in /usr/local/cuda or in a Python here");
+	} else {
+		cr_expect_eq(strncmp(c->found.data, "of CUDA 1", 9), 0, "%s", c->found.data);
+		cr_expect_not_null(strstr(c->found.data, "; no driver to compare it with"));
+	}
+	c = row_of(&d, "NVML", &count);
+	cr_assert_eq(count, 1);
+	cr_expect_eq(c->state, CHECK_OK);
+	if (!is_there("libnvidia-ml.so.1"))
+		cr_expect_str_eq(c->found.data, "no libnvidia-ml.so.1; recording does not need it");
+	doctor_done(&d);
+	unlink(path);
+	rmdir(directory);
 }
 
 /* ---- files of /proc ---- */

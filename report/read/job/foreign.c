@@ -48,7 +48,7 @@ static bool is_timeline(int fd)
 static bool is_text(const char *bytes, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
-		if ((unsigned char)bytes[i] < ' ' && !strchr("\t\n\r\f", bytes[i]))
+		if ((unsigned char)bytes[i] < ' ' && (!bytes[i] || !strchr("\t\n\r\f", bytes[i])))
 			return false;
 	return size > 0;
 }

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The exception that ended a process, by the tracebacks that its interpreter wrote. */
+#include <string.h>
+
+#include "captured.h"
+#include "report/answers/summary/exception.h"
+
+CAPTURED_SUITE(exception);
+
+#define MS 1000000ull
+#define BEGIN (1000 * MS)
+
+/* Stacks of the thread that writes: after the last frame, from threading.py, from a frame of the program that goes on,
+ * and from a program that prints with traceback.py within a thread. */
+enum { NO_STACK, GONE, THREAD, CAUGHT, PRINTED, STACKS };
+
+static struct writer w;
+static struct writer_thread t;
+static struct exception found;
+
+static void begin_process(void)
+{
+	writer_init(&w, 1, 10, 1, BEGIN);
+	writer_thread(&w, &t, 10, "main", 4 * TF_PAGE);
+	writer_python_code(&t, 1, 1, "/lib/python3.11/threading.py", "_bootstrap_inner");
+	writer_python_code(&t, 2, 2, "/job/train.py", "step");
+	writer_python_code(&t, 3, 3, "/job/train.py", "<module>");
+	writer_python_code(&t, 4, 4, "/lib/python3.11/traceback.py", "print_exc");
+	writer_python_stack(&t, GONE, (const uint32_t[]){2}, 1);
+	writer_python_stack(&t, THREAD, (const uint32_t[]){1, 2, 3}, 3);
+	writer_python_stack(&t, CAUGHT, (const uint32_t[]){2, 3}, 2);
+	writer_python_stack(&t, PRINTED, (const uint32_t[]){4, 1, 3}, 3);
+}
+
+static void raise_one(uint32_t tid, uint64_t ms, uint32_t stack, const char *text)
+{
+	struct {
+		struct tf_exception head;
+		char text[1000];
+	} e = {.head = {.ticks = BEGIN + ms * MS, .tid = tid, .stack = stack}};
+
+	strcpy(e.text, text);
+	writer_blob(&t, TF_BLOB_EXCEPTION, 1, &e, sizeof(e.head) + strlen(text));
+}
+
+static bool find(void)
+{
+	writer_end(&w, TF_END_EXIT, 0, BEGIN + 100 * MS);
+	writer_save(&w, directory);
+	writer_done(&w);
+	open_capture(&model, directory);
+	return exception_find(&model, &model.processes[0], &found);
+}
+
+static void expect(const char *text, const char *file, uint32_t line, const char *function)
+{
+	cr_assert(find());
+	cr_expect_str_eq(found.text, text);
+	cr_expect_str_eq(found.file ? found.file : "", file);
+	cr_expect_eq(found.line, line);
+	cr_expect_str_eq(found.function ? found.function : "", function);
+	exception_done(&found);
+}
+
+#define HEAD "Traceback (most recent call last):\n"
+#define MAIN "  File \"/job/train.py\", line 30, in <module>\n    main()\n"
+#define STEP "  File \"/job/train.py\", line 12, in step\n    load()\n"
+#define LIBRARY "  File \"/usr/lib/python3.11/json/decoder.py\", line 355, in raw_decode\n    raise\n"
+#define GIVEN "  File \"<string>\", line 1, in <module>\n"
+
+Test(exception, is_at_the_innermost_line_of_the_program)
+{
+	begin_process();
+	raise_one(10, 5, GONE, HEAD MAIN STEP LIBRARY "ValueError: bad\n");
+	expect("ValueError: bad", "/job/train.py", 12, "step");
+}
+
+Test(exception, is_at_a_line_of_the_library_if_there_is_no_other)
+{
+	begin_process();
+	raise_one(10, 5, GONE, HEAD LIBRARY "ValueError: bad\n");
+	expect("ValueError: bad", "/usr/lib/python3.11/json/decoder.py", 355, "raw_decode");
+}
+
+Test(exception, a_text_that_was_given_comes_before_the_library)
+{
+	begin_process();
+	raise_one(10, 5, GONE, HEAD GIVEN LIBRARY "ValueError: bad\n");
+	expect("ValueError: bad", "<string>", 1, "<module>");
+}
+
+Test(exception, the_last_of_a_chain_counts)
+{
+	begin_process();
+	raise_one(10, 5, GONE, HEAD MAIN "KeyError: 1\n\nDuring handling of the above exception, another occurred:\n\n"
+			       HEAD STEP "OSError: late\n");
+	expect("OSError: late", "/job/train.py", 12, "step");
+}
+
+Test(exception, what_a_worker_sent_has_its_place)
+{
+	begin_process();
+	raise_one(10, 5, GONE, "multiprocessing.pool.RemoteTraceback: \n\"\"\"\n" HEAD STEP "OSError: far\n\"\"\"\n\n"
+			       HEAD MAIN "OSError: far\n");
+	expect("OSError: far", "/job/train.py", 12, "step");
+}
+
+Test(exception, one_that_was_caught_is_none)
+{
+	begin_process();
+	raise_one(10, 5, CAUGHT, HEAD MAIN "ValueError: caught\n");
+	raise_one(10, 6, NO_STACK, HEAD MAIN "ValueError: caught\n");
+	cr_expect_not(find());
+}
+
+Test(exception, threads_write_what_left_them)
+{
+	begin_process();
+	raise_one(11, 5, THREAD, HEAD STEP "ValueError: thread\n");
+	cr_assert(find());
+	cr_expect_eq(found.tid, 11);
+	cr_expect_eq(found.at_ns, clock_map_ns(&model.machines[model.processes[0].machine].clock, BEGIN + 5 * MS));
+	cr_expect_eq(found.image, &model.images[0]);
+	exception_done(&found);
+}
+
+Test(exception, modules_that_print_are_not_who_writes)
+{
+	begin_process();
+	raise_one(11, 5, PRINTED, HEAD STEP "ValueError: printed\n");
+	cr_expect(find());
+	exception_done(&found);
+}
+
+Test(exception, the_main_thread_comes_before_later_ones)
+{
+	begin_process();
+	raise_one(10, 5, GONE, HEAD MAIN "ValueError: main\n");
+	raise_one(11, 9, THREAD, HEAD STEP "ValueError: thread\n");
+	expect("ValueError: main", "/job/train.py", 30, "<module>");
+}
+
+Test(exception, of_one_thread_the_last_one_counts)
+{
+	begin_process();
+	raise_one(11, 9, THREAD, HEAD STEP "ValueError: late\n");
+	raise_one(11, 5, THREAD, HEAD MAIN "ValueError: early\n");
+	expect("ValueError: late", "/job/train.py", 12, "step");
+}
+
+Test(exception, an_interrupt_was_asked_for)
+{
+	begin_process();
+	raise_one(11, 5, THREAD, HEAD STEP "ValueError: thread\n");
+	raise_one(10, 7, GONE, HEAD MAIN "KeyboardInterrupt\n");
+	cr_expect_not(find());
+}
+
+Test(exception, a_text_without_lines_has_no_place)
+{
+	begin_process();
+	raise_one(10, 5, GONE, "SystemError: bare\n  File \"/job/x.py, line\n");
+	expect("SystemError: bare", "", 0, "");
+}
+
+Test(exception, there_may_be_none)
+{
+	begin_process();
+	raise_one(10, 5, GONE, "");
+	cr_expect_not(find());
+	cr_expect_null(found.text);
+}
