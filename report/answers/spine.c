@@ -60,6 +60,12 @@ static void add_calls(const struct spine_finder *f, size_t time, struct map *cal
 	}
 }
 
+/* The top level of a file is around all that the program does: no caller, and a place only for what it does itself. */
+static bool is_top(const struct spine_finder *f, uint32_t function)
+{
+	return !strcmp(f->own->functions[function].name, "<module>");
+}
+
 static void find_drops(struct spine_finder *f)
 {
 	SCOPED(map) calls = {0}, last = {0};
@@ -69,19 +75,13 @@ static void find_drops(struct spine_finder *f)
 		add_calls(f, i, &calls, &last);
 	}
 	for (size_t i = 0; i < f->own->function_count; i++)
-		f->drop[i] = f->inclusive[i];
+		f->drop[i] = is_top(f, (uint32_t)i) ? f->own_ns[i] : f->inclusive[i];
 	array_each(const struct map_slot, call, calls.slots, calls.size) {
 		uint64_t left = call->used ? f->inclusive[call->a] - call->value : 0;
 
 		if (call->used && left < f->drop[call->a])
 			f->drop[call->a] = left;
 	}
-}
-
-/* The top level of a file, which is around all that the program does, is a place and no caller. */
-static bool is_top(const struct spine_finder *f, uint32_t function)
-{
-	return !strcmp(f->own->functions[function].name, "<module>");
 }
 
 /* Adds the callers of the outermost frame of the place that a stack has; how far they are, is by the innermost. */

@@ -103,8 +103,8 @@ static void frame_words(const struct fix_first_frame *f, const char *callee, str
 		buffer_print(ret, " (%s)", callee);
 }
 
-/* True: a clause about the role follows, which a comma ends. */
-static bool add_role(const struct choice *k, const struct role *r, struct buffer *ret)
+/* True: a comma ends what is said about the role. is_clause: a verb follows. */
+static bool add_role(const struct choice *k, const struct role *r, bool is_clause, struct buffer *ret)
 {
 	const struct role *waiting = r->is_main ? NULL : fix_first_waiting(k, r);
 
@@ -117,7 +117,7 @@ static bool add_role(const struct choice *k, const struct role *r, struct buffer
 		role_words(waiting, ret);
 		buffer_text(ret, waiting->threads > 1 ? " wait" : " waits");
 	}
-	return waiting;
+	return waiting || is_clause;
 }
 
 static void frames_words(struct fix_first_cause *cause)
@@ -146,7 +146,7 @@ static void spine_words(const struct choice *k, const struct role *r, const stru
 	rule_time(&cause->text, outer->ns);
 	buffer_text(&cause->text, " of ");
 	rule_time(&cause->text, k->roles->wall_ns);
-	has_clause = add_role(k, r, &cause->text);
+	has_clause = add_role(k, r, cause->frame_count > 1 && !is_program, &cause->text);
 	buffer_text(&cause->text, has_clause && !is_told ? "," : "");
 	cause->frames_at = cause->text.size;
 	if (is_unknown)
@@ -319,7 +319,7 @@ static void propose_import(struct choice *k, const struct role *r, const struct 
 	rule_time(&cause.text, all.saved_ns);
 	buffer_text(&cause.text, " of ");
 	rule_time(&cause.text, k->roles->wall_ns);
-	if (add_role(k, r, &cause.text))
+	if (add_role(k, r, false, &cause.text))
 		buffer_text(&cause.text, ",");
 	cause.frames_at = cause.text.size;
 	frames_words(&cause);

@@ -80,13 +80,20 @@ static float *shares_of(struct causality *s, bool (*is_below)(struct wanted *, c
 	return ret;
 }
 
+/* What the top of a file imports has a price by itself. */
+static bool is_others_import(const struct wanted *w, uint32_t stack, uint32_t function)
+{
+	return w->own->stacks[stack].is_import && !strcmp(w->own->functions[function].name, "<module>");
+}
+
 static bool is_below_own(struct wanted *w, const struct editable_stack *stack)
 {
 	uint32_t number = own_stack_of(w->own, stack->image, stack->stack);
 	bool is_such = false;
 
 	for (size_t i = 0; i < w->count && !is_such; i++)
-		is_such = own_stack_has(w->own, number, w->functions[i]);
+		is_such = own_stack_has(w->own, number, w->functions[i]) &&
+			  !is_others_import(w, number, w->functions[i]);
 	return is_such;
 }
 
@@ -142,7 +149,7 @@ static bool is_below_named(struct wanted *w, const struct editable_stack *stack)
 	for (uint32_t i = 0; i < w->own->stacks[number].count && !is_such; i++) {
 		const struct own_function *f = &w->own->functions[frames[i].function];
 
-		is_such = is_named(w, f->name, f->file);
+		is_such = is_named(w, f->name, f->file) && !is_others_import(w, number, frames[i].function);
 	}
 	return is_such;
 }
@@ -241,11 +248,20 @@ double *function_totals(const struct causality *s)
 	return ret;
 }
 
-/* The time that threads had a CPU or waited for one, as a multiple of the time that they had one. */
+struct slow_thread {
+	double cpu_ns, slowness;
+};
+
+COMPARATOR(compare_slow, struct slow_thread, order_of(a->slowness, b->slowness))
+
+/* The time that a thread had a CPU or waited for one, as a multiple of the time that it had one; of the thread that is
+ * in the middle by CPU time, because one that polls and yields waits much and computes nothing. */
 static double slowness(const struct causality *s)
 {
 	struct usages *usages = usages_new(s->context->model);
-	double cpu_ns = 0, delay_ns = 0;
+	SCOPED_MEMORY struct slow_thread *threads = mem_alloc((s->actor_count + 1) * sizeof(*threads));
+	double cpu_ns = 0, below_ns = 0;
+	size_t count = 0, at = 0;
 
 	array_each(const struct actor, a, s->actors, s->actor_count) {
 		struct usage_of usage;
@@ -253,13 +269,18 @@ static double slowness(const struct causality *s)
 		if (a->is_stream)
 			continue;
 		usage = usages_recorded(usages, a->image, a->thread ? a->thread->tid : a->image->pid, 0, UINT64_MAX);
-		if (!usage.ticks || usage.delay_ns == TF_USAGE_UNKNOWN || usage.cpu_ns == TF_USAGE_UNKNOWN)
+		if (!usage.ticks || usage.delay_ns == TF_USAGE_UNKNOWN || usage.cpu_ns == TF_USAGE_UNKNOWN ||
+		    !usage.cpu_ns)
 			continue;
+		threads[count++] = (struct slow_thread){(double)usage.cpu_ns,
+							1 + (double)usage.delay_ns / (double)usage.cpu_ns};
 		cpu_ns += (double)usage.cpu_ns;
-		delay_ns += (double)usage.delay_ns;
 	}
 	usages_free(usages);
-	return cpu_ns > 0 ? (cpu_ns + delay_ns) / cpu_ns : 1;
+	qsort(threads, count, sizeof(*threads), compare_slow);
+	while (at < count && (below_ns += threads[at].cpu_ns) * 2 < cpu_ns)
+		at++;
+	return at < count ? threads[at].slowness : 1;
 }
 
 /* The time of samples in what is below the function. */

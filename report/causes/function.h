@@ -11,8 +11,8 @@
  * all of it. docs/decisions/spine.md */
 #define FUNCTION_LEAST 0.3
 
-/* By editable: the part below any of these own functions. The caller frees it. `ret_end`: of the CPU time below them,
- * how much is their part of the program's end. */
+/* By editable: the part below any of these own functions; of the top of a file without its imports. The caller frees
+ * it. `ret_end`: of the CPU time below them, how much is their part of the program's end. */
 float *function_shares(struct causality *s, struct own_stacks *own, const uint32_t *functions, size_t count,
 		       double *ret_end);
 

@@ -35,20 +35,31 @@ void own_stacks_done(struct own_stacks *o)
 
 /* ---- functions ---- */
 
+/* With a dot, which "f.<locals>.<genexpr>" has. */
+static const char *const comprehensions[] = {".<genexpr>", ".<listcomp>", ".<setcomp>", ".<dictcomp>", ".<locals>"};
+
 /* "f.<locals>.<genexpr>" -> "f": what it is written in. */
 static void strip_comprehensions(char *name)
 {
-	static const char *const ends[] = {".<genexpr>", ".<listcomp>", ".<setcomp>", ".<dictcomp>", ".<locals>"};
 	bool is_comprehension = true;
 
 	while (is_comprehension) {
 		is_comprehension = false;
-		for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
-			if (text_ends_with(name, ends[i]) && strlen(name) > strlen(ends[i])) {
-				name[strlen(name) - strlen(ends[i])] = '\0';
+		for (size_t i = 0; i < sizeof(comprehensions) / sizeof(*comprehensions); i++)
+			if (text_ends_with(name, comprehensions[i]) && strlen(name) > strlen(comprehensions[i])) {
+				name[strlen(name) - strlen(comprehensions[i])] = '\0';
 				is_comprehension = true;
 			}
 	}
+}
+
+/* Without the name of what it is written in: at the top of a file, and in all of Python before 3.11. */
+static bool is_comprehension(const char *name)
+{
+	for (size_t i = 0; i < sizeof(comprehensions) / sizeof(*comprehensions); i++)
+		if (!strcmp(name, comprehensions[i] + 1))
+			return true;
+	return false;
 }
 
 static uint32_t function_of(struct own_stacks *o, const char *of, const char *file)
@@ -157,6 +168,24 @@ static uint32_t text_of(struct own_stacks *o, const struct buffer *text)
 
 /* ---- stacks ---- */
 
+/* What is written in the frame outside of it, which mostly executes it, is of that one's function. */
+static void add_python(struct own_stacks *o, size_t count, size_t at)
+{
+	struct symbol_frame *f = &o->read[at];
+	size_t outer = at;
+
+	while (outer + 1 < count && is_comprehension(o->read[outer].line->function)) {
+		symbols_name(o->attribution.symbols, &o->read[outer + 1]);
+		if (!o->read[outer + 1].line->file || strcmp(o->read[outer + 1].line->file, f->line->file) != 0)
+			break;
+		outer++;
+	}
+	if (outer == at)
+		add_frame(o, f);
+	else
+		push_frame(o, function_of(o, o->read[outer].line->function, f->line->file), f->line->line);
+}
+
 /* What was given to exec() is the program's own only if nothing else is, as the text of `python -c`. */
 static uint32_t add_pythons(struct own_stacks *o, size_t count, struct own_stack *ret, bool with_generated)
 {
@@ -173,7 +202,7 @@ static uint32_t add_pythons(struct own_stacks *o, size_t count, struct own_stack
 				callee_words(callee, &text);
 				ret->callee = text_of(o, &text);
 			}
-			add_frame(o, &o->read[i]);
+			add_python(o, count, i);
 			ret->count++;
 		} else if (!ret->count && file) {
 			ret->is_model |= is_model(file);

@@ -135,6 +135,16 @@ Test(spine, the_top_of_a_file_is_no_caller)
 	cr_assert_str_eq(spine_text(0), "<module>:31");
 }
 
+Test(spine, the_top_of_a_file_is_a_place_for_its_own_time_only)
+{
+	sample("<module>:1.a:2", 40);
+	sample("<module>:2.b:3", 35);
+	sample("<module>:3", 25);
+	cr_assert_eq(find(30), 2, "what it calls in turn makes it no place");
+	cr_assert_str_eq(spine_text(0), "a:2");
+	cr_assert_str_eq(spine_text(1), "b:3");
+}
+
 Test(spine, further_places_are_elsewhere)
 {
 	/* b is below the first place, c is in its spine: neither is a finding of its own */
