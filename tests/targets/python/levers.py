@@ -53,7 +53,7 @@ def weight(a, b):
 def row(a, others):
     total = 0
     for b in others:
-        total += weight(a, b)
+        total = (total + weight(a, b)) % 1000003 + (a ^ b) % 5
     return total
 
 
