@@ -48,7 +48,7 @@ void answer_finish(struct answer *a, bool has_first)
 
 	a->partition = &time->partition;
 	a->roles = &time->roles;
-	a->costs = costs_new(&a->context, a->is_read);
+	a->costs = costs_new(rules_causes(&a->rules));
 	for (size_t i = 0; i < a->found_count; i++)
 		fix_first_saving(a->costs, &a->found[i], fix_first_least(a->roles->wall_ns));
 	if (has_first)
@@ -67,7 +67,7 @@ void answer_briefly(const struct report_context *c, struct answer *ret)
 	ret->has_events = !c->model->has_profile;
 	ret->is_large = c->model->written_bytes > ANALYZE_BYTES;
 	ret->is_read = ret->has_events && !ret->is_large;
-	ret->rules.has_no_calls = !ret->is_read;
+	ret->rules.has_no_calls = ret->rules.has_no_causes = !ret->is_read;
 	for (size_t i = 0; i < rule_count && ret->is_read; i++)
 		if (!(rule_list[i].flags & (RULE_NSYS | RULE_ENDED))) /* the summary begins with these */
 			answer_run(ret, &rule_list[i]);

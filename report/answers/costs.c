@@ -37,11 +37,11 @@ static void find_work(struct costs *k)
 			k->waits[g->nodes[i].what] += (double)(g->nodes[i].end_ns - replay_start(g, i));
 }
 
-struct costs *costs_new(const struct report_context *c, bool is_read)
+struct costs *costs_new(struct causality *causes)
 {
 	struct costs *k = mem_alloc(sizeof(*k));
 
-	k->causes = is_read ? causes_find(c) : NULL;
+	k->causes = causes;
 	if (k->causes) {
 		path_find(k->causes, 0, UINT64_MAX, &k->path);
 		find_work(k);
@@ -59,7 +59,6 @@ void costs_free(struct costs *k)
 	free(k->work);
 	free(k->total);
 	free(k->waits);
-	causes_free(k->causes);
 	free(k);
 }
 

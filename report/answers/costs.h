@@ -9,8 +9,8 @@
 
 struct costs;
 
-/* Never NULL; of a capture without a run, or without is_read, everything costs nothing. */
-struct costs *costs_new(const struct report_context *c, bool is_read);
+/* Never NULL; without a graph everything costs nothing. */
+struct costs *costs_new(struct causality *causes);
 void costs_free(struct costs *k);
 
 /* What a line does for most of its time. */

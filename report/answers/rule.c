@@ -85,6 +85,14 @@ const struct gaps *rules_gaps(struct rules *rules)
 	return rules->gaps;
 }
 
+struct causality *rules_causes(struct rules *rules)
+{
+	if (!rules->causes && !rules->has_no_causes)
+		rules->causes = causes_find(rules->context);
+	rules->has_no_causes = !rules->causes;
+	return rules->causes;
+}
+
 const struct job_time *rules_time(struct rules *rules)
 {
 	struct job_time *t = rules->time;
@@ -93,7 +101,7 @@ const struct job_time *rules_time(struct rules *rules)
 		return t;
 	t = rules->time = mem_alloc(sizeof(*t));
 	recorded_partition(rules->context, !rules->has_no_calls, &t->partition);
-	roles_make(rules->context, &t->partition, &t->roles);
+	roles_make(rules->context, &t->partition, rules_causes(rules), &t->roles);
 	pressures_find(rules->context, &t->partition, &t->pressures);
 	return t;
 }

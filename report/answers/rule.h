@@ -43,6 +43,8 @@ struct job_time {
 /* State that the rules of one run share. */
 struct rules {
 	const struct report_context *context;
+	struct causality *causes; /* see rules_causes */
+	bool has_no_causes; /* the capture has none, or is so large that they are left to `pillion analyze` */
 	struct gaps *gaps; /* built by the first rule that needs them, see rules_gaps */
 	struct job_time *time;
 	bool has_no_calls; /* the partition is not divided among calls, see partition_make */
@@ -90,6 +92,8 @@ bool finding_is_end(const struct finding *f);
 /* For places_in_order: the costliest first, then in the order given. */
 int findings_by_cost(size_t left, size_t right, const void *findings);
 void rules_done(struct rules *rules);
+/* The graph of causes; NULL: see has_no_causes. */
+struct causality *rules_causes(struct rules *rules);
 const struct gaps *rules_gaps(struct rules *rules);
 const struct job_time *rules_time(struct rules *rules);
 

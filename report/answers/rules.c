@@ -20,6 +20,8 @@ void rules_done(struct rules *rules)
 		partition_done(&rules->time->partition);
 		free(rules->time);
 	}
+	causes_free(rules->causes);
+	rules->causes = NULL;
 	rules->time = NULL;
 	rules->gaps = NULL;
 	rules->ended = NULL;

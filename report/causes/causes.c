@@ -450,6 +450,7 @@ struct causality *causes_find(const struct report_context *c)
 	link_transfers(&l);
 	link_devices(&l);
 	link_mpi(&l);
+	link_openmp(&l);
 	link_only_causes(&l);
 	graph_edges_done(&s->graph);
 	build(s, &l);

@@ -10,7 +10,8 @@ void actors_find(struct causality *s);
 struct moment {
 	uint64_t start_ns, end_ns;
 	uint64_t value;	 /* by kind: a PID, a channel, bytes */
-	uint64_t lock;	 /* the address of what a thread waits for, or ends the waits for; 0: not recorded */
+	/* the address of what a thread waits for, or ends the waits for; of OpenMP, its class; 0: not recorded */
+	uint64_t lock;
 	uint32_t actor;
 	uint32_t what;	/* of a start of a process, and of what may wait for one: the editable; else NODE_NONE */
 	uint32_t waker; /* of a wait for another thread: the tid of the one that ended it; 0: not recorded */
@@ -32,6 +33,7 @@ enum moment_kind {
 	MOMENT_RECEIVE, /* from a socket */
 	MOMENT_SEND,
 	MOMENT_WAKE,	/* of another thread: a signal of a condition, a post, an unlock */
+	MOMENT_TEAM,	/* at a barrier of OpenMP */
 	MOMENT_SYNC,	/* a call of CUDA that waits for a device */
 	MOMENT_SYNC_STREAMS, /* likewise, for all streams of it */
 	MOMENT_POLL,
@@ -87,6 +89,8 @@ size_t linker_long_call(const struct linker *l, uint32_t actor, uint64_t ns);
 void link_processes(struct linker *l);
 /* The process that started another, if it has actors; else SIZE_MAX. */
 size_t linker_parent(const struct linker *l, size_t process);
+/* The end of the actor's last long call before that time, else its start. */
+uint64_t last_long_call(const struct linker *l, uint32_t actor, uint64_t ns);
 /* An edge to the end of a wait. */
 void link_wait(struct linker *l, struct moment *wait, uint32_t from, uint64_t from_ns);
 void link_threads(struct linker *l);
@@ -94,6 +98,7 @@ void link_transfers(struct linker *l);
 /* Adds actors. */
 void link_devices(struct linker *l);
 void link_mpi(struct linker *l);
+void link_openmp(struct linker *l);
 /* What is left: waits whose end can have had one cause only. */
 void link_only_causes(struct linker *l);
 void linker_done(struct linker *l);

@@ -5,8 +5,7 @@
 #include "report/causes/causes_build.h"
 #include "report/read/job/process_tree.h"
 
-/* The end of the actor's last long call before that time, else its start. */
-static uint64_t last_long_call(const struct linker *l, uint32_t actor, uint64_t ns)
+uint64_t last_long_call(const struct linker *l, uint32_t actor, uint64_t ns)
 {
 	size_t at = linker_long_call(l, actor, ns);
 

@@ -417,14 +417,29 @@ static void link_lock(struct linker *l, const struct causes_of_ends *all, size_t
 	graph_edge(&l->causes->graph, from, wait->end_ns - 1, wait->actor, wait->end_ns);
 }
 
+/* Whether another thread of the process left a call shortly before the wait for a thread ended: then that one has ended
+ * it, also if it had waited for a process itself. */
+static bool is_told_by_thread(const struct linker *l, const struct moment *wait)
+{
+	const struct causality *s = l->causes;
+	const struct image *image = s->actors[wait->actor].image;
+
+	for (uint32_t i = s->first_of_image[image - s->context->model->images];
+	     i < s->actor_count && s->actors[i].image == image; i++)
+		if (i != wait->actor && last_long_call(l, i, wait->end_ns) + REAP_NS > wait->end_ns)
+			return true;
+	return false;
+}
+
 static const struct ending *cause_of(const struct linker *l, const struct causes_of_ends *all, enum moment_kind kind,
 				     const struct moment *wait)
 {
 	uint64_t length_ns = wait->end_ns - wait->start_ns;
 	/* A launcher of other programs waits in many ways. */
-	const struct ending *cause = length_ns >= LONG_NS ? last_ending(l, &all->processes, wait, length_ns / 10,
-									is_descendant)
-							  : NULL;
+	bool is_of_process = length_ns >= LONG_NS && !(kind == MOMENT_WAIT && is_told_by_thread(l, wait));
+	const struct ending *cause = is_of_process ? last_ending(l, &all->processes, wait, length_ns / 10,
+								 is_descendant)
+						   : NULL;
 
 	if (cause)
 		return cause;

@@ -25,6 +25,8 @@ uint8_t moment_classify(const struct function *f)
 		return waits_for_streams(f->kind.cuda)	? MOMENT_SYNC_STREAMS
 		       : waits_for_device(f->kind.cuda) ? MOMENT_SYNC
 							: MOMENT_NONE;
+	if (f->group == TF_GROUP_OPENMP)
+		return f->kind.parallel & PARALLEL_TEAM_WAITS ? MOMENT_TEAM : MOMENT_WAIT;
 	if (f->group != TF_GROUP_OSRT)
 		return MOMENT_NONE;
 	if (f->kind.does & FUNCTION_WAKES)
@@ -58,7 +60,10 @@ uint8_t moment_classify(const struct function *f)
 	}
 }
 
-enum { OF_DEVICES = 1 << TF_GROUP_CUDA | 1 << TF_GROUP_CUDA_DRIVER, GROUPS = 1 << TF_GROUP_OSRT | OF_DEVICES };
+enum {
+	OF_DEVICES = 1 << TF_GROUP_CUDA | 1 << TF_GROUP_CUDA_DRIVER,
+	GROUPS = 1 << TF_GROUP_OSRT | 1 << TF_GROUP_OPENMP | OF_DEVICES
+};
 
 enum { KNOWN_CHANNELS = 64 };
 
@@ -160,6 +165,25 @@ bool event_timed_out(const struct event *e)
 	return e->args_count && tf_arg_value(event_arg(e, TF_ARG_RESULT)) == ETIMEDOUT;
 }
 
+/* enum openmp_class. */
+static uint64_t openmp_class_of(const struct reading_calls *r, const struct event *e)
+{
+	const struct function *f = trace_function(r->image->trace, e->id);
+
+	return f->group == TF_GROUP_OPENMP ? f->kind.match : OPENMP_NOTHING;
+}
+
+/* What threads of OpenMP wait for: the beginning of a region, the end of anything else. */
+static void construct_add(struct reading_calls *r, const struct event *e)
+{
+	struct moment m = {.actor = r->actor, .lock = openmp_class_of(r, e)};
+	uint64_t ticks = m.lock == OPENMP_REGION ? event_start(e) : e->ticks;
+
+	m.start_ns = m.end_ns = causes_ns(r->linker->causes, r->image, ticks);
+	if (m.lock)
+		put(&r->linker->of[MOMENT_WAKE], &m);
+}
+
 static void moment_add(struct reading_calls *r, const struct event *e)
 {
 	enum moment_kind kind = r->kinds[e->id];
@@ -179,6 +203,8 @@ static void moment_add(struct reading_calls *r, const struct event *e)
 		m.lock = tf_arg_value(event_arg(e, TF_ARG_LOCK));
 	if (kind == MOMENT_WAIT && e->args_count)
 		take_waker(r, e, &m);
+	if (kind == MOMENT_WAIT && !m.lock)
+		m.lock = openmp_class_of(r, e);
 	if (kind == MOMENT_WAIT && r->is_python && m.end_ns - m.start_ns < SWITCHED_NS)
 		m.is_interpreter = takes_interpreter(trace_function(r->image->trace, e->id));
 	if (kind == MOMENT_SPAWN || m.end_ns - m.start_ns >= CAUSES_WAIT_NS)
@@ -192,6 +218,19 @@ static void moment_add(struct reading_calls *r, const struct event *e)
 		return;
 	if (kind && (kind < MOMENT_POLL || m.end_ns - m.start_ns >= CAUSES_WAIT_NS))
 		put(&r->linker->of[kind], &m);
+}
+
+/* The call that the thread was in at its end: it did nothing else. */
+static void add_current(struct reading_calls *r, const struct actor *a)
+{
+	uint32_t function;
+	uint64_t start, start_ns;
+
+	if (!thread_current(a->thread, &function, &start))
+		return;
+	start_ns = causes_ns(r->linker->causes, r->image, start);
+	if (start_ns + CAUSES_WAIT_NS <= a->end_ns)
+		list_add(&r->linker->long_calls, (struct actor_call){start_ns, a->end_ns});
 }
 
 /* Rounded down. */
@@ -224,15 +263,18 @@ void moments_read(struct linker *l)
 			r.is_python = attribution_is_python_program(a->image);
 			r.has_children = s->context->model->processes[a->image->process].children;
 		}
-		if (!a->thread || !(a->thread->groups & groups))
+		if (!a->thread)
 			continue;
 		r.image = a->image;
 		r.wait_ticks = ticks_of(s, a->image, CAUSES_WAIT_NS);
 		r.actor = (uint32_t)i;
 		cursor_init(&cursor, a->image->trace, a->thread);
-		while (cursor_next(&cursor, &e))
+		while (a->thread->groups & groups && cursor_next(&cursor, &e))
 			if (e.kind == TF_CALL && e.id < a->image->trace->functions->count)
 				moment_add(&r, &e);
+			else if (e.kind == TF_CONSTRUCT && e.id < a->image->trace->functions->count)
+				construct_add(&r, &e);
+		add_current(&r, a);
 	}
 	l->long_calls.first[s->actor_count] = l->long_calls.count;
 	descriptors_done(&r.descriptors);

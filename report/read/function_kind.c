@@ -161,10 +161,14 @@ static const struct parallel_kind nccl_kinds[] = {
 };
 
 static const struct parallel_kind openmp_kinds[] = {
-	{"omp_parallel", PARALLEL_REGION, 0},
+	{"omp_parallel", PARALLEL_REGION, OPENMP_REGION},
+	{"omp_idle", 0, OPENMP_REGION},
 	{"omp_part", PARALLEL_PART, 0},
 	{"omp_barrier", PARALLEL_BARRIER | PARALLEL_TEAM_WAITS, 0},
 	{"omp_implicit_barrier", PARALLEL_TEAM_WAITS, 0},
+	{"omp_critical omp_critical_wait", 0, OPENMP_CRITICAL},
+	{"omp_ordered omp_ordered_wait", 0, OPENMP_ORDERED},
+	{"omp_task omp_taskwait omp_taskgroup", 0, OPENMP_TASK},
 };
 
 static void set_parallel(const struct parallel_kind *all, size_t count, const char *name, struct function_kind *ret)

@@ -113,13 +113,15 @@ enum mpi_class {
 };
 /* And those of NCCL. */
 enum nccl_class { NCCL_NOTHING, NCCL_JOINS, NCCL_GROUP_START, NCCL_GROUP_END, NCCL_COLLECTIVE };
+/* The constructs of OpenMP, and the waits that end when a construct of the same class begins (a region) or ends. */
+enum openmp_class { OPENMP_NOTHING, OPENMP_REGION, OPENMP_CRITICAL, OPENMP_ORDERED, OPENMP_TASK };
 
 struct function_kind {
 	uint8_t waits, role, traffic; /* enum blocked_kind, traffic_role, traffic_kind */
 	uint16_t does;		      /* FUNCTION_* */
 	uint16_t cuda;		      /* CUDA_*; 0: not of CUDA */
 	uint16_t parallel;	      /* PARALLEL_* */
-	uint8_t match;		      /* enum mpi_class; or enum nccl_class */
+	uint8_t match;		      /* enum mpi_class, nccl_class or openmp_class */
 };
 
 /* `group` is an enum tf_group. */

@@ -7,6 +7,7 @@
 
 static struct writer_thread worker;
 static uint16_t f_sem, f_sleep, f_open, f_create, f_wait, f_signal;
+static uint16_t f_parallel, f_critical, f_task, f_barrier, f_end, f_idle, f_critical_wait, f_taskwait;
 
 static void begin_threads(void)
 {
@@ -20,6 +21,14 @@ static void begin_threads(void)
 	f_write = writer_function(&w, TF_GROUP_OSRT, "write");
 	f_poll = writer_function(&w, TF_GROUP_OSRT, "poll");
 	f_read = writer_function(&w, TF_GROUP_OSRT, "read");
+	f_parallel = writer_function(&w, TF_GROUP_OPENMP, "omp_parallel");
+	f_critical = writer_function(&w, TF_GROUP_OPENMP, "omp_critical");
+	f_task = writer_function(&w, TF_GROUP_OPENMP, "omp_task");
+	f_barrier = writer_function(&w, TF_GROUP_OPENMP, "omp_barrier");
+	f_end = writer_function(&w, TF_GROUP_OPENMP, "omp_implicit_barrier");
+	f_idle = writer_function(&w, TF_GROUP_OPENMP, "omp_idle");
+	f_critical_wait = writer_function(&w, TF_GROUP_OPENMP, "omp_critical_wait");
+	f_taskwait = writer_function(&w, TF_GROUP_OPENMP, "omp_taskwait");
 	writer_thread(&w, &host, 10, "main", 4 * TF_PAGE);
 	writer_thread(&w, &worker, 11, "worker", 4 * TF_PAGE);
 }
@@ -141,6 +150,142 @@ Test(causality, a_wait_for_a_condition_ends_by_its_signal_however_late_a_cpu_is_
 Test(causality, the_signal_of_another_condition_is_no_cause)
 {
 	cr_expect_eq(wait_for_condition(0x2000), 12);
+}
+
+/* The worker waits for a semaphore from 10 to 200 ms; when that ends, the main thread sleeps since 199.5 ms, and
+ * another thread is in its last call, which it began at that time or with the run. Returns the TID of the thread that
+ * ended the wait; 0: none. */
+static uint32_t wait_beside_a_call_in_progress(uint64_t since_us)
+{
+	struct writer_thread last;
+	struct causality *s;
+	uint32_t tid = 0;
+
+	writer_thread(&w, &last, 12, "last", 4 * TF_PAGE);
+	writer_page(&last)->start_ticks = BEGIN;
+	writer_page(&last)->current = (uint64_t)(f_sem + 1) << TF_CURRENT_SHIFT |
+				      ((BEGIN + since_us * US) & (((uint64_t)1 << TF_CURRENT_SHIFT) - 1));
+	writer_page(&worker)->start_ticks = BEGIN;
+	writer_call(&worker, f_sem, BEGIN + 200 * MS, 190 * MS, NULL, 0);
+	writer_call(&host, f_sleep, BEGIN + 290 * MS, 90 * MS + 500 * US, NULL, 0);
+	open_model(300 * MS);
+	s = causes_find(&context);
+	cr_assert_not_null(s);
+	for (size_t i = 0; i < s->graph.node_count; i++)
+		if (s->graph.nodes[i].kind == NODE_WAIT && s->graph.nodes[i].end_ns == 200 * MS)
+			tid = s->actors[s->graph.nodes[s->graph.nodes[i].source].actor].thread->tid;
+	causes_free(s);
+	return tid;
+}
+
+Test(causality, a_thread_that_had_just_begun_its_last_call_has_ended_the_wait)
+{
+	cr_expect_eq(wait_beside_a_call_in_progress(199950), 12);
+}
+
+Test(causality, a_thread_in_its_last_call_since_long_before_is_no_cause)
+{
+	cr_expect_eq(wait_beside_a_call_in_progress(1000), 10);
+}
+
+/* ---- OpenMP ---- */
+
+enum { LATE_STACK = 1 };
+
+/* What the run saves without the calls at line 7 of job.py, in ms. */
+static uint64_t saved_without_the_line(void)
+{
+	struct causality *s;
+	struct saving saving;
+	struct edit edit;
+	struct err err;
+
+	open_model(300 * MS);
+	s = causes_find(&context);
+	cr_assert_not_null(s);
+	edit_init(&edit, s);
+	cr_assert_eq(edit_parse(s, "line~job.py:7=0", &edit, &err), 0, "%s", err.text);
+	saving_find(s, &edit, &saving);
+	edit_done(&edit);
+	causes_free(s);
+	return (saving.saved_ns + MS / 2) / MS;
+}
+
+static uint64_t late_line(void)
+{
+	const uint32_t code[] = {1};
+
+	writer_python_code(&host, 1, 7, "/home/u/job.py", "late");
+	writer_python_stack(&host, LATE_STACK, code, 1);
+	writer_page(&worker)->start_ticks = BEGIN;
+	return tf_arg(TF_ARG_STACK, 0, LATE_STACK);
+}
+
+/* Two barriers of three threads. At the first one the main thread arrives at 10 ms, the others at 30 and 50 ms, of
+ * which the last one sleeps at line 7; at the second one at 100, 90 and 60 ms. */
+Test(causality, a_team_leaves_a_barrier_when_the_last_thread_has_arrived)
+{
+	static const uint64_t arrives[2][3] = {{10, 30, 50}, {100, 90, 60}};
+	struct writer_thread third, *team[] = {&host, &worker, &third};
+	uint64_t at_line = late_line();
+
+	writer_thread(&w, &third, 12, "third", 4 * TF_PAGE);
+	writer_page(&third)->start_ticks = BEGIN;
+	for (size_t i = 0; i < 2; i++)
+		for (size_t k = 0; k < 3; k++) {
+			uint64_t arrived = BEGIN + arrives[i][k] * MS,
+				 left = BEGIN + (i ? 100 : 50) * MS + (k + 1) * 10 * US;
+
+			if (!i)
+				writer_call(team[k], f_sleep, arrived, arrived - BEGIN - MS, &at_line, k == 2);
+			writer_call(team[k], f_barrier, left, left - arrived, NULL, 0);
+		}
+	cr_expect_eq(saved_without_the_line(), 20, "then the second thread is the last one");
+}
+
+/* A thread sleeps at line 7 in a construct until 200 ms, the main thread waits until 210 ms; the worker has just ended
+ * a sleep of its own then. */
+static uint64_t wait_for_a_construct(uint16_t construct, uint16_t wait)
+{
+	struct writer_thread late;
+	uint64_t at_line = late_line();
+
+	writer_thread(&w, &late, 12, "late", 4 * TF_PAGE);
+	writer_page(&late)->start_ticks = BEGIN;
+	writer_call(&worker, f_sleep, BEGIN + 209 * MS + 950 * US, 200 * MS, NULL, 0);
+	writer_call(&late, f_sleep, BEGIN + 200 * MS, 190 * MS, &at_line, 1);
+	writer_construct(&late, construct, BEGIN + 200 * MS, 195 * MS, NULL, 0);
+	writer_call(&host, wait, BEGIN + 210 * MS, 200 * MS, NULL, 0);
+	return saved_without_the_line();
+}
+
+Test(causality, a_wait_for_a_critical_section_ends_after_its_end_however_late)
+{
+	cr_expect_eq(wait_for_a_construct(f_critical, f_critical_wait), 190);
+}
+
+Test(causality, a_wait_for_tasks_ends_after_the_last_one)
+{
+	cr_expect_eq(wait_for_a_construct(f_task, f_taskwait), 190);
+}
+
+Test(causality, a_wait_for_tasks_is_none_for_a_critical_section)
+{
+	cr_expect_eq(wait_for_a_construct(f_critical, f_taskwait), 0);
+}
+
+/* The main thread sleeps at line 7 for 190 ms, then a region begins, before which the worker has no work. */
+Test(causality, a_thread_of_openmp_is_idle_until_a_region_begins)
+{
+	uint64_t at_line = late_line();
+
+	writer_call(&host, f_sleep, BEGIN + 200 * MS, 190 * MS, &at_line, 1);
+	writer_call(&worker, f_idle, BEGIN + 210 * MS, 200 * MS, NULL, 0);
+	writer_call(&worker, f_sleep, BEGIN + 260 * MS, 50 * MS, NULL, 0);
+	writer_call(&worker, f_end, BEGIN + 261 * MS, 1 * MS, NULL, 0);
+	writer_call(&host, f_end, BEGIN + 261 * MS, 60 * MS, NULL, 0);
+	writer_construct(&host, f_parallel, BEGIN + 261 * MS, 60 * MS, NULL, 0);
+	cr_expect_eq(saved_without_the_line(), 190);
 }
 
 /* ---- pipes ---- */

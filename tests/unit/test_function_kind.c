@@ -118,6 +118,9 @@ Test(function_kind, calls_of_ranks_begin_end_and_post)
 	cr_expect_eq(function_kind_of("ncclCommInitRankConfig", TF_GROUP_NCCL).match, NCCL_JOINS);
 	cr_expect_eq(function_kind_of("ncclAllGather", TF_GROUP_NCCL).match, NCCL_COLLECTIVE + 2);
 	cr_expect_eq(function_kind_of("ncclAllGatherV", TF_GROUP_NCCL).match, NCCL_NOTHING);
+	cr_expect_eq(function_kind_of("omp_critical_wait", TF_GROUP_OPENMP).match, OPENMP_CRITICAL);
+	cr_expect_eq(function_kind_of("omp_task", TF_GROUP_OPENMP).match, OPENMP_TASK);
+	cr_expect_eq(function_kind_of("omp_taskloop", TF_GROUP_OPENMP).match, OPENMP_NOTHING);
 	cr_expect_str_eq(function_of_ranks("PMPI_Send"), "MPI_Send");
 	cr_expect_null(function_of_ranks("PRINT_Send"));
 }

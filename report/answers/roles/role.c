@@ -291,7 +291,8 @@ static void tell_apart(const struct model *m, struct roles *roles)
 	}
 }
 
-void roles_make(const struct report_context *c, const struct partition *p, struct roles *ret)
+void roles_make(const struct report_context *c, const struct partition *p, struct causality *causes,
+		struct roles *ret)
 {
 	const struct model *m = c->model;
 	struct making k = {.context = c, .partition = p, .roles = ret};
@@ -323,7 +324,8 @@ void roles_make(const struct report_context *c, const struct partition *p, struc
 	}
 	find_parents(&k);
 	roles_find_lines(c, p, ret);
-	roles_follow_waits(c, p, ret);
+	if (causes)
+		roles_find_ends(causes, p, ret);
 	list_each(struct role, role, ret) {
 		if (ret->recorded.is_part && role->last_ns - role->first_ns > ret->wall_ns)
 			role->last_ns = role->first_ns + ret->wall_ns;

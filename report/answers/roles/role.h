@@ -3,6 +3,7 @@
  * programs. Helpers (helpers.h) are in no role. */
 #pragma once
 
+#include "report/causes/causes.h"
 #include "report/names/attribution.h"
 #include "report/time/recorded.h"
 
@@ -86,7 +87,9 @@ struct roles {
 	struct attribution attribution;
 };
 
-void roles_make(const struct report_context *c, const struct partition *p, struct roles *ret);
+/* causes: the graph; NULL: whom a wait waited for is not known. */
+void roles_make(const struct report_context *c, const struct partition *p, struct causality *causes,
+		struct roles *ret);
 void roles_done(struct roles *r);
 
 /* Whether `count` calls of the role, of `ns` in all, wait for another thread or process, or for work that others give
@@ -150,8 +153,8 @@ uint64_t role_polls(const struct report_context *c, const struct thread_time *t,
 const uint64_t *role_find_call(struct roles *all, size_t role, const struct image *image,
 			       const struct blocked_call *c);
 
-/* role_chain.c: fills in the ends of waits, before the roles and their calls are sorted. */
-void roles_follow_waits(const struct report_context *c, const struct partition *p, struct roles *roles);
+/* role_ends.c: fills in the ends of waits by the graph, before the roles and their calls are sorted. */
+void roles_find_ends(struct causality *s, const struct partition *p, struct roles *roles);
 
 /* Appends "thread last (nanosleep job.c:12 work)" for a wait of the role `self`, or "each other (...)" if its threads
  * wait for each other; nothing if the end of the wait is not known. */
