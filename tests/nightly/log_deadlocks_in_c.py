@@ -33,7 +33,7 @@ static pthread_t threads[4];
 static sem_t s[2];
 static int ways[2][2];
 static void *shared(size_t size) { return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0); }
-static int opened(int i) /* by a child */
+static int opened(int i) /* of the processes with the same parent */
 {
 	char name[32];
 	snprintf(name, sizeof(name), "%d.%d", getppid(), i);
@@ -277,7 +277,7 @@ int main(void)
     "flock_twice": """
 int main(void)
 {
-	int a = open("twice", O_RDWR | O_CREAT, 0600), b = open("twice", O_RDWR);
+	int a = opened(0), b = opened(0);
 	flock(a, LOCK_EX);
 	ready();
 	flock(b, LOCK_EX); /* waits */
@@ -319,15 +319,18 @@ int main(void)
 static mqd_t q[2];
 static void run(int i)
 {
-	char one[8192];
+	char one[8];
 	mq_receive(q[i], one, sizeof(one), NULL); /* waits */
 	mq_send(q[1 - i], one, 1, 0);
 }
 int main(void)
 {
+	struct mq_attr small = {.mq_maxmsg = 1, .mq_msgsize = 8}; /* a user may have few bytes of them */
+	char name[32];
+	snprintf(name, sizeof(name), "/pillion.%d", getpid());
 	for (int i = 0; i < 2; i++) {
-		q[i] = mq_open("/pillion.deadlocks", O_RDWR | O_CREAT, 0600, NULL);
-		mq_unlink("/pillion.deadlocks");
+		q[i] = mq_open(name, O_RDWR | O_CREAT, 0600, &small);
+		mq_unlink(name);
 	}
 	return forked(2, run);
 }

@@ -139,7 +139,7 @@ int main(void) { return forked(3, run); }
 int main(void)
 {
 	struct sembuf take = {.sem_op = -1};
-	int set = semget(getpid(), 1, 0600 | IPC_CREAT); /* anybody may give */
+	int set = semget(0x70696c, 1, 0600 | IPC_CREAT); /* anybody may give */
 	ready();
 	alarm(60);
 	return semop(set, &take, 1);
@@ -165,7 +165,7 @@ int main(void)
 int main(void)
 {
 	struct { long type; char bytes[8]; } one;
-	int q = msgget(getpid(), 0600 | IPC_CREAT);
+	int q = msgget(0x70696c, 0600 | IPC_CREAT);
 	ready();
 	return msgrcv(q, &one, 8, 0, 0) < 0;
 }
@@ -188,9 +188,9 @@ int main(void)
     "c_mqueue": """
 int main(void)
 {
-	char name[32], one[8192];
-	snprintf(name, sizeof(name), "/pillion.%d", getpid());
-	mqd_t q = mq_open(name, O_RDWR | O_CREAT, 0600, NULL);
+	struct mq_attr small = {.mq_maxmsg = 1, .mq_msgsize = 8};
+	char one[8];
+	mqd_t q = mq_open("/pillion-waits", O_RDWR | O_CREAT, 0600, &small);
 	ready();
 	return mq_receive(q, one, sizeof(one), NULL) < 0;
 }
@@ -198,9 +198,7 @@ int main(void)
     "c_named_semaphore": """
 int main(void)
 {
-	char name[32];
-	snprintf(name, sizeof(name), "/pillion.%d", getpid());
-	sem_t *one = sem_open(name, O_CREAT, 0600, 0);
+	sem_t *one = sem_open("/pillion-waits", O_CREAT, 0600, 0);
 	ready();
 	return sem_wait(one);
 }

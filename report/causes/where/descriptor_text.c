@@ -203,13 +203,14 @@ static bool is_eventfd(const char *link)
 	return !strncmp(link, "anon_inode:[eventfd] id ", strlen("anon_inode:[eventfd] id "));
 }
 
-/* Whether only those who inherited the descriptor can end a wait for it: also of a queue and a FIFO without a name. */
+/* Whether only those who inherited the descriptor can end a wait for it: also of a queue and a FIFO without a name, but
+ * not of a terminal that is known by another one elsewhere. */
 static bool is_inherited(const char *link)
 {
 	const char *space = strrchr(link, ' ');
+	bool has_no_name = *link == '/' && strncmp(link, "/dev/", 5) && space && !strcmp(space, " (deleted)");
 
-	return !strncmp(link, "pipe:[", 6) || is_eventfd(link) ||
-	       (*link == '/' && space && !strcmp(space, " (deleted)"));
+	return has_no_name || !strncmp(link, "pipe:[", 6) || is_eventfd(link);
 }
 
 /* Whether the kernel may notify a process by its eventfd: of a device's or of asynchronous operations. */

@@ -14,7 +14,7 @@
 
 enum { LINE_BYTES = 256 };
 
-/* When this process began, in seconds of the real time. */
+/* When this process began, in seconds of the real time, or up to 2 s before that: times are truncated. */
 static uint64_t began_at(void)
 {
 	struct process_stat stat;
@@ -23,7 +23,7 @@ static uint64_t began_at(void)
 	if (!process_stat_read((uint32_t)getpid(), &stat) || clock_gettime(CLOCK_REALTIME, &now) ||
 	    clock_gettime(CLOCK_BOOTTIME, &up))
 		return UINT64_MAX;
-	return (uint64_t)(now.tv_sec - up.tv_sec) + stat.start / (uint64_t)sysconf(_SC_CLK_TCK);
+	return (uint64_t)(now.tv_sec - up.tv_sec) + stat.start / (uint64_t)sysconf(_SC_CLK_TCK) - 1;
 }
 
 /* `table`: "sem" or "msg". The time of its last change is that of semget() or later. */

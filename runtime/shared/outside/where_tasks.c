@@ -8,7 +8,7 @@
 #include "runtime/shared/outside/where_python.h"
 
 enum { TYPE = PYSTACK_TYPE, MODULE_DICT = 16, DICT_KEYS = 32, SET_MASK = 32, SET_TABLE = 40, REFERENT = 16 };
-enum { ENTRIES = 1024, TASKS = 256, SLOTS = 4096, AWAITS = 32, TASK_BYTES = 256, NAME_BYTES = 128 };
+enum { ENTRIES = 1024, TASKS = 4096, SLOTS = 16 * TASKS, AWAITS = 32, TASK_BYTES = 256, NAME_BYTES = 128 };
 /* The attributes of an object are before it, or behind it, or in a dict to which it refers. */
 enum { BEFORE = 32, AROUND = 96, ATTRIBUTES = 8 };
 
