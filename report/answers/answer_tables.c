@@ -16,10 +16,7 @@ enum { LINES = 20 };
 
 static void add_share(struct table *t, uint64_t part, uint64_t whole)
 {
-	if (whole)
-		table_real(t, 100 * (double)part / (double)whole);
-	else
-		table_nothing(t);
+	table_real_if(t, whole, 100 * (double)part / (double)whole);
 }
 
 void answer_text(struct table *t, const char *text)

@@ -45,14 +45,6 @@ void chrome_device_properties(struct chrome *w)
 	sink_text(w->out, "]");
 }
 
-static const char *memory_name(uint8_t kind)
-{
-	static const char *const names[] = {"Unknown", "Pageable", "Pinned",        "Device",
-					    "Array",   "Managed",  "Device Static", "Managed Static"};
-
-	return names[kind < sizeof(names) / sizeof(*names) ? kind : 0];
-}
-
 /* The name of an operation, by which HTA tells copies from kernels. */
 static void add_name(struct chrome *w, const struct tf_device_operation *operation, struct buffer *json)
 {
@@ -63,9 +55,9 @@ static void add_name(struct chrome *w, const struct tf_device_operation *operati
 	if (operation->kind == TF_DEVICE_COPY)
 		buffer_print(&name, "Memcpy %s (%s -> %s)",
 			     copies[operation->copy < sizeof(copies) / sizeof(*copies) ? operation->copy : 0],
-			     memory_name(operation->source), memory_name(operation->target));
+			     device_memory_name(operation->source), device_memory_name(operation->target));
 	else if (operation->kind == TF_DEVICE_SET)
-		buffer_print(&name, "Memset (%s)", memory_name(operation->target));
+		buffer_print(&name, "Memset (%s)", device_memory_name(operation->target));
 	else
 		device_operation_name(w->timeline.context, w->timeline.image->trace, operation, &name);
 	json_add(json, buffer_string(&name));

@@ -30,10 +30,7 @@ void live_table(const struct live_runs *runs, struct table *ret)
 		table_text(ret, run->command);
 		table_number(ret, run->process_count);
 		table_text(ret, run->is_recording ? "yes" : "no");
-		if (run->range)
-			table_number(ret, run->range);
-		else
-			table_nothing(ret);
+		table_number_if(ret, run->range, run->range);
 		table_number(ret, run_bytes(run));
 	}
 }

@@ -57,10 +57,7 @@ static void aggregate_columns(const struct report_context *context, const struct
 
 void spread_cells(struct table *table, const struct aggregate_row *r)
 {
-	if (r->has_no_median)
-		table_nothing(table);
-	else
-		table_real(table, r->median);
+	table_real_if(table, !r->has_no_median, r->median);
 	table_number(table, r->least);
 	table_number(table, r->most);
 	table_real(table, aggregate_deviation(r));
@@ -108,10 +105,7 @@ void rate_cell(struct table *table, double bytes, uint64_t ns)
 	char text[32];
 
 	snprintf(text, sizeof(text), "%.3f", ns ? bytes / (double)ns : 0);
-	if (bytes > 0 && ns)
-		table_text(table, text);
-	else
-		table_nothing(table);
+	table_text_if(table, bytes > 0 && ns, text);
 }
 
 void sum_rate_cell(struct table *table, const struct aggregate_row *row, double number)

@@ -326,14 +326,6 @@ static void print_all(struct where_view *p)
 
 /* ---- for programs ---- */
 
-static void fill_number(struct table *t, bool is_known, uint64_t value)
-{
-	if (is_known)
-		table_number(t, value);
-	else
-		table_nothing(t);
-}
-
 static void fill_table(const struct where_view *p, struct table *t)
 {
 	table_has(t, COL_PID, COL_TID, COL_THREAD, COL_RANK, COL_CALL, COL_SYSTEM_CALL, COL_AGE_NS, COL_WAITS_FOR,
@@ -353,10 +345,10 @@ static void fill_table(const struct where_view *p, struct table *t)
 		table_text(t, item->rank);
 		table_text(t, item->name ? item->name : "");
 		table_text(t, item->wait.call);
-		fill_number(t, item->has_age, item->age_ns);
+		table_number_if(t, item->has_age, item->age_ns);
 		table_text(t, buffer_string(&item->wait.text));
-		fill_number(t, item->wait.owner, item->wait.owner);
-		fill_number(t, item->cycle, item->cycle);
+		table_number_if(t, item->wait.owner, item->wait.owner);
+		table_number_if(t, item->cycle, item->cycle);
 		table_text(t, buffer_string(&stack));
 	}
 }

@@ -410,18 +410,9 @@ static double percent_of(double change)
 /* all: the change of the sum, that of which the row's is a share; 0: of none. */
 static void row_cells(double all, const struct judged *r, struct table *table)
 {
-	if (r->before > 0 && r->after > 0)
-		table_real(table, percent_of(log(r->after / r->before)));
-	else
-		table_nothing(table);
-	if (r->noise >= 0)
-		table_real(table, percent_of(r->noise));
-	else
-		table_nothing(table);
-	if (all != 0)
-		table_real(table, 100 * (r->after - r->before) / all);
-	else
-		table_nothing(table);
+	table_real_if(table, r->before > 0 && r->after > 0, percent_of(log(r->after / r->before)));
+	table_real_if(table, r->noise >= 0, percent_of(r->noise));
+	table_real_if(table, all != 0, 100 * (r->after - r->before) / all);
 	table_real(table, r->before);
 	table_real(table, r->after);
 }
@@ -481,10 +472,7 @@ void diff_table(const struct diff *d, struct table *table)
 		table_number(table, (uint64_t)(row->after + 0.5));
 		table_text(table, words[r->verdict]);
 		table_text(table, row->name);
-		if (row->line)
-			table_text(table, row->line);
-		else
-			table_nothing(table);
+		table_text_if(table, row->line, row->line);
 	}
 }
 

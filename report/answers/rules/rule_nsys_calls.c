@@ -154,14 +154,6 @@ static void search_conclude(struct search *s, struct finding *f, const char *wha
 	f->line = rule_line(s->rules, s->worst[0].image, s->worst[0].stack);
 }
 
-static const char *memory_name(uint8_t kind)
-{
-	static const char *const names[] = {"Unknown", "Pageable", "Pinned",        "Device",
-					    "Array",   "Managed",  "Device Static", "Managed Static"};
-
-	return names[kind < sizeof(names) / sizeof(*names) ? kind : 0];
-}
-
 static void add_call_place_cells(struct finding *f, const struct long_call *line)
 {
 	table_number(&f->table, line->image->pid);
@@ -177,8 +169,8 @@ static void search_add_copy_rows(const struct search *s, struct finding *f)
 		rule_row(f);
 		table_number(&f->table, line->duration);
 		table_number(&f->table, line->start);
-		table_text(&f->table, memory_name(line->operation.source));
-		table_text(&f->table, memory_name(line->operation.target));
+		table_text(&f->table, device_memory_name(line->operation.source));
+		table_text(&f->table, device_memory_name(line->operation.target));
 		table_real(&f->table, (double)line->bytes);
 		add_call_place_cells(f, line);
 	}
@@ -229,7 +221,7 @@ void rule_cuda_memset_sync(struct rules *r, struct finding *f)
 		rule_row(f);
 		table_number(&f->table, line->duration);
 		table_number(&f->table, line->start);
-		table_text(&f->table, memory_name(line->operation.target));
+		table_text(&f->table, device_memory_name(line->operation.target));
 		table_real(&f->table, (double)line->bytes);
 		add_call_place_cells(f, line);
 	}

@@ -82,10 +82,7 @@ void ended_free(struct ended *e)
 
 static void add_text(struct table *t, const char *text)
 {
-	if (text && *text)
-		table_text(t, text);
-	else
-		table_nothing(t);
+	table_text_if(t, text && *text, text);
 }
 
 struct ended_rows {
@@ -121,10 +118,7 @@ static void add_death(struct rules *r, const struct died *d, struct ended_rows *
 	table_number(t, p->pid);
 	table_text(t, m->machines[p->machine].host);
 	add_text(t, p->rank);
-	if (has || e)
-		table_number(t, e ? e->tid : found.what.tid);
-	else
-		table_nothing(t);
+	table_number_if(t, has || e, e ? e->tid : found.what.tid);
 	add_text(t, has && found.thread ? found.thread->name : "");
 	table_text(t, e ? e->text : d->signal ? signal.data : p->ended);
 	line_cell(rows, kind, line);
@@ -169,14 +163,8 @@ static void add_waiting(struct rules *r, enum ended_kind kind, const struct wher
 	line_cell(rows, kind,
 		  line ? symbols_line(r->context->symbols, line->function, line->file, line->line) : NULL);
 	add_text(t, item->wait.text.data);
-	if (item->wait.owner)
-		table_number(t, item->wait.owner);
-	else
-		table_nothing(t);
-	if (item->has_age && seen_ns)
-		table_number(t, model_since_origin(m, seen_ns - item->age_ns));
-	else
-		table_nothing(t);
+	table_number_if(t, item->wait.owner, item->wait.owner);
+	table_number_if(t, item->has_age && seen_ns, model_since_origin(m, seen_ns - item->age_ns));
 }
 
 static void add_hangs(struct rules *r, const struct where_place *place, struct ended_rows *rows)

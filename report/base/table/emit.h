@@ -82,6 +82,8 @@ void table_real(struct table *t, double real);	     /* NS_MEAN, PERCENT, MB, REA
 void table_nothing(struct table *t);		     /* the value is not known */
 void table_nothings(struct table *t, size_t count);
 void table_number_if(struct table *t, bool is_known, uint64_t number);
+void table_real_if(struct table *t, bool is_known, double real);
+void table_text_if(struct table *t, bool is_known, const char *text);
 size_t table_rows(const struct table *t);
 /* The row that begins now is not for a terminal: it is of `words`, "processes of start-up". */
 void table_aside(struct table *t, const char *words);

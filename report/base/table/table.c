@@ -120,6 +120,22 @@ void table_number_if(struct table *t, bool is_known, uint64_t number)
 		table_nothing(t);
 }
 
+void table_real_if(struct table *t, bool is_known, double real)
+{
+	if (is_known)
+		table_real(t, real);
+	else
+		table_nothing(t);
+}
+
+void table_text_if(struct table *t, bool is_known, const char *text)
+{
+	if (is_known)
+		table_text(t, text);
+	else
+		table_nothing(t);
+}
+
 size_t table_rows(const struct table *t)
 {
 	return t->column_count ? t->cell_count / t->column_count : 0;

@@ -205,6 +205,14 @@ void device_name(const struct trace *t, uint32_t device, struct buffer *ret)
 	buffer_print(ret, " (%u)", device);
 }
 
+const char *device_memory_name(uint8_t kind)
+{
+	static const char *const names[] = {"Unknown", "Pageable", "Pinned",        "Device",
+					    "Array",   "Managed",  "Device Static", "Managed Static"};
+
+	return names[kind < sizeof(names) / sizeof(*names) ? kind : 0];
+}
+
 void device_operation_name(const struct report_context *c, const struct trace *t,
 			   const struct tf_device_operation *operation, struct buffer *ret)
 {

@@ -83,6 +83,9 @@ static inline bool device_is_node(const struct tf_device_operation *operation)
 /* Appends "NVIDIA H200 (0)". */
 void device_name(const struct trace *t, uint32_t device, struct buffer *ret);
 
+/* A kind of memory in nsys's words. */
+const char *device_memory_name(uint8_t kind);
+
 /* Appends the kernel's name, or a description of a copy, memset or graph. */
 void device_operation_name(const struct report_context *c, const struct trace *t,
 			   const struct tf_device_operation *operation, struct buffer *ret);

@@ -59,14 +59,6 @@ static void reasons_cell(uint64_t reasons, struct table *t)
 	table_text(t, buffer_string(&text));
 }
 
-static void real_if(struct table *t, bool is_known, double value)
-{
-	if (is_known)
-		table_real(t, value);
-	else
-		table_nothing(t);
-}
-
 void top_devices_table(struct top *l, struct table *t)
 {
 	table_has(t, COL_DEVICE_NUMBER, COL_NAME, COL_HOST, COL_GPU_PERCENT, COL_DEVICE_MEMORY_BYTES,
@@ -80,14 +72,14 @@ void top_devices_table(struct top *l, struct table *t)
 		table_number(t, i);
 		table_text(t, g->name);
 		table_text(t, l->machine);
-		real_if(t, s.busy_percent != UINT8_MAX, s.busy_percent);
+		table_real_if(t, s.busy_percent != UINT8_MAX, s.busy_percent);
 		table_number_if(t, s.memory_bytes != UINT64_MAX, s.memory_bytes);
 		table_number_if(t, total, total);
-		real_if(t, s.power_mw != UINT32_MAX, s.power_mw / 1e3);
-		real_if(t, g->fixed.limit_mw, g->fixed.limit_mw / 1e3);
-		real_if(t, s.sm_mhz != UINT16_MAX, s.sm_mhz);
-		real_if(t, s.memory_mhz != UINT16_MAX, s.memory_mhz);
-		real_if(t, s.celsius != UINT8_MAX, s.celsius);
+		table_real_if(t, s.power_mw != UINT32_MAX, s.power_mw / 1e3);
+		table_real_if(t, g->fixed.limit_mw, g->fixed.limit_mw / 1e3);
+		table_real_if(t, s.sm_mhz != UINT16_MAX, s.sm_mhz);
+		table_real_if(t, s.memory_mhz != UINT16_MAX, s.memory_mhz);
+		table_real_if(t, s.celsius != UINT8_MAX, s.celsius);
 		reasons_cell(s.reasons, t);
 	}
 }

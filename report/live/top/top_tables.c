@@ -10,10 +10,7 @@
 
 static void percent_cell(struct table *t, double value)
 {
-	if (value < 0)
-		table_nothing(t);
-	else
-		table_real(t, round_to_tenth(value));
+	table_real_if(t, value >= 0, round_to_tenth(value));
 }
 
 static void number_cell(struct table *t, uint64_t value)
@@ -40,10 +37,7 @@ static void processes_fill(struct top *l, struct table *t)
 		number_cell(t, p->device_bytes);
 		number_cell(t, p->read_per_s);
 		number_cell(t, p->written_per_s);
-		if (line.size)
-			table_text(t, line.data);
-		else
-			table_nothing(t);
+		table_text_if(t, line.size, line.data);
 	}
 }
 

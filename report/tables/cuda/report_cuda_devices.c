@@ -6,14 +6,6 @@
 #include "report/tables/report.h"
 #include "report/time/profile.h"
 
-static void real_if(struct table *table, bool is_known, double value)
-{
-	if (is_known)
-		table_real(table, value);
-	else
-		table_nothing(table);
-}
-
 static void attribute_cell(const struct device_properties *p, enum tf_device_attribute attribute, struct table *table)
 {
 	table_number_if(table, p->has[attribute], (uint64_t)(uint32_t)p->values[attribute]);
@@ -21,15 +13,12 @@ static void attribute_cell(const struct device_properties *p, enum tf_device_att
 
 static void mhz_cell(const struct device_properties *p, enum tf_device_attribute attribute, struct table *table)
 {
-	real_if(table, p->has[attribute], p->values[attribute] / 1e3);
+	table_real_if(table, p->has[attribute], p->values[attribute] / 1e3);
 }
 
 static void text_cell(struct buffer *text, struct table *table)
 {
-	if (text->size)
-		table_text(table, text->data);
-	else
-		table_nothing(table);
+	table_text_if(table, text->size, text->data);
 	buffer_clear(text);
 }
 
@@ -61,11 +50,11 @@ static void device_row(const struct report_context *c, const struct image *image
 	text_cell(&text, table);
 	attribute_cell(&p, TF_ATTRIBUTE_SM_COUNT, table);
 	mhz_cell(&p, TF_ATTRIBUTE_CLOCK, table);
-	real_if(table, p.memory_bytes, (double)p.memory_bytes);
+	table_real_if(table, p.memory_bytes, (double)p.memory_bytes);
 	mhz_cell(&p, TF_ATTRIBUTE_MEMORY_CLOCK, table);
 	attribute_cell(&p, TF_ATTRIBUTE_MEMORY_BUS_BITS, table);
-	real_if(table, p.bandwidth > 0, p.bandwidth / 1e9);
-	real_if(table, p.has[TF_ATTRIBUTE_L2_BYTES], p.values[TF_ATTRIBUTE_L2_BYTES]);
+	table_real_if(table, p.bandwidth > 0, p.bandwidth / 1e9);
+	table_real_if(table, p.has[TF_ATTRIBUTE_L2_BYTES], p.values[TF_ATTRIBUTE_L2_BYTES]);
 	attribute_cell(&p, TF_ATTRIBUTE_SM_THREADS, table);
 	attribute_cell(&p, TF_ATTRIBUTE_SM_SHARED_BYTES, table);
 	if (p.has[TF_ATTRIBUTE_HAS_ECC])
@@ -79,7 +68,7 @@ static void device_row(const struct report_context *c, const struct image *image
 		for (int type = NUMBER_UNKNOWN + 1; type < NUMBER_TYPES; type++) {
 			double peak = device_peak(&p, (enum number_type)type, on_tensor_cores);
 
-			real_if(table, peak > 0, peak / 1e12);
+			table_real_if(table, peak > 0, peak / 1e12);
 		}
 }
 

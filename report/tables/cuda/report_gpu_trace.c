@@ -26,14 +26,6 @@ static void operations_collect(struct sorted_rows *rows)
 	device_scan(&(struct scan){.context = rows->context, .more = rows}, operation_add, NULL);
 }
 
-static const char *memory_name(uint8_t kind)
-{
-	static const char *const names[] = {"Unknown", "Pageable", "Pinned",        "Device",
-					    "Array",   "Managed",  "Device Static", "Managed Static"};
-
-	return names[kind < sizeof(names) / sizeof(*names) ? kind : 0];
-}
-
 static void kernel_cells(struct table *table, const struct tf_device_operation *w)
 {
 	if (w->kind != TF_DEVICE_KERNEL) {
@@ -56,16 +48,10 @@ static void memory_cells(struct table *table, const struct tf_device_operation *
 		return;
 	}
 	table_number(table, row->bytes);
-	if (row->duration_ns)
-		table_real(table, (double)row->bytes / (double)row->duration_ns * 1e9);
-	else
-		table_nothing(table);
+	table_real_if(table, row->duration_ns, (double)row->bytes / (double)row->duration_ns * 1e9);
 	/* nsys shows the target of a memset in the first of the two columns. */
-	table_text(table, memory_name(w->kind == TF_DEVICE_COPY ? w->source : w->target));
-	if (w->kind == TF_DEVICE_COPY)
-		table_text(table, memory_name(w->target));
-	else
-		table_nothing(table);
+	table_text(table, device_memory_name(w->kind == TF_DEVICE_COPY ? w->source : w->target));
+	table_text_if(table, w->kind == TF_DEVICE_COPY, device_memory_name(w->target));
 }
 
 static void operation_cells(struct sorted_rows *rows, const void *of, struct table *table)

@@ -117,10 +117,8 @@ int report_um_sum(const struct report_context *c, struct table *table, struct er
 		table_number(table, page->to_host);
 		table_number(table, page->cpu_faults);
 		table_number(table, page->gpu_faults);
-		if (page->moving_ns)
-			table_real(table, (double)(page->to_device + page->to_host) / (double)page->moving_ns * 1e9);
-		else
-			table_nothing(table);
+		table_real_if(table, page->moving_ns,
+			      (double)(page->to_device + page->to_host) / (double)page->moving_ns * 1e9);
 	}
 	return managed_finish(&p, err);
 }

@@ -108,22 +108,13 @@ static void roof_cells(const struct roof *roof, struct table *table)
 
 	snprintf(type, sizeof(type), "%s%s", number_names[roof->type], roof->on_tensor_cores ? " tensor" : "");
 	table_number_if(table, roof->flops < 1.8e19, (uint64_t)roof->flops);
-	if (roof->has_bytes)
-		table_real(table, roof->bytes);
-	else
-		table_nothing(table);
+	table_real_if(table, roof->has_bytes, roof->bytes);
 	rate_if(table, intensity > 0, intensity);
 	rate_if(table, reached > 0, reached);
-	if (roof->type)
-		table_text(table, type);
-	else
-		table_nothing(table);
+	table_text_if(table, roof->type, type);
 	rate_if(table, of_cores > 0, of_cores);
 	rate_if(table, of_cores > 0, 100 * reached / of_cores);
-	if (is_bound_known)
-		table_text(table, of_memory < of_cores ? "memory" : "compute");
-	else
-		table_nothing(table);
+	table_text_if(table, is_bound_known, of_memory < of_cores ? "memory" : "compute");
 	rate_if(table, is_bound_known, attainable);
 	rate_if(table, is_bound_known, 100 * reached / attainable);
 }

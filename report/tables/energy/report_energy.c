@@ -106,10 +106,7 @@ static void energy_row(const struct report_context *c, const struct energy_sourc
 		table_nothing(table);
 	level_cell(table, &clock, clock.ns > 0 ? clock.sum / clock.ns : 0);
 	level_cell(table, &heat, heat.most);
-	if (memory.ns > 0)
-		table_real(table, memory.most);
-	else
-		table_nothing(table);
+	table_real_if(table, memory.ns > 0, memory.most);
 	if (s->kind == TF_ENERGY_GPU)
 		percent_cell(table, (double)energy_reason_ns(s, ENERGY_SLOWDOWNS), ns);
 	else

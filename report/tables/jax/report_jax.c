@@ -37,10 +37,7 @@ int report_jax_sum(const struct report_context *c, struct table *table, struct e
 		table_number(table, f->compilations);
 		table_number(table, f->runs);
 		table_number(table, f->run_ns);
-		if (f->runs)
-			table_real(table, (double)f->run_ns / (double)f->runs);
-		else
-			table_nothing(table);
+		table_real_if(table, f->runs, (double)f->run_ns / (double)f->runs);
 		table_number(table, f->device_ns);
 		table_number(table, f->kernels);
 		table_text(table, aggregate_field(row, field));

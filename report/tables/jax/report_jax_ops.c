@@ -154,10 +154,7 @@ static int ops_in_order(size_t i, size_t k, const void *context)
 
 static void text_if(struct table *table, const char *text)
 {
-	if (*text)
-		table_text(table, text);
-	else
-		table_nothing(table);
+	table_text_if(table, *text, text);
 }
 
 static void ops_fill(struct jax_ops *o, struct table *table)

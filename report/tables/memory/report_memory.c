@@ -32,10 +32,7 @@ static void site_cells(const struct memory_view *v, uint32_t function, uint32_t 
 	table_text(v->table, f ? f->name : "?");
 	if (stack)
 		symbols_stack(v->context->symbols, v->memory->image, stack, &text);
-	if (text.size)
-		table_text(v->table, text.data);
-	else
-		table_nothing(v->table);
+	table_text_if(v->table, text.size, text.data);
 }
 
 static void fill_by_image(const struct report_context *c, struct table *table, void (*rows)(const struct memory_view *))

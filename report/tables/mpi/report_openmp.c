@@ -58,10 +58,8 @@ static void place_row(const struct openmp_place *p, double wait_ns, struct table
 	table_number(table, p->count);
 	table_number(table, p->threads);
 	table_number_if(table, !p->is_barrier, p->total_ns);
-	if (p->is_barrier || !(p->work_ns + p->wait_ns))
-		table_nothing(table);
-	else
-		table_real(table, 100 * (double)p->work_ns / (double)(p->work_ns + p->wait_ns));
+	table_real_if(table, !p->is_barrier && p->work_ns + p->wait_ns,
+		      100 * (double)p->work_ns / (double)(p->work_ns + p->wait_ns));
 	table_number(table, p->image->pid);
 	table_text(table, p->is_barrier ? "barrier" : "end of region");
 	code_line_cell(p->line, "", table);

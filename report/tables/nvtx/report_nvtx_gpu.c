@@ -355,10 +355,7 @@ static int by_range(size_t left, size_t right, const void *rows)
 
 static void number_or_nothing(struct table *table, const char *text)
 {
-	if (*text)
-		table_number(table, strtoull(text, NULL, 10));
-	else
-		table_nothing(table);
+	table_number_if(table, *text, strtoull(text, NULL, 10));
 }
 
 static void kernels_add_line(struct table *table, struct nvtx_kernels *k, size_t row)

@@ -272,10 +272,8 @@ static void op_row(struct ops *o, const struct op *op, struct table *table)
 	table_number_if(table, is_known, work.flops);
 	table_number_if(table, rate.bytes, rate.bytes);
 	table_text(table, rate.type ? number_names[rate.type] : "-");
-	if (rate.peak > 0 && op->duration_ns)
-		table_real(table, 1e11 * (double)rate.flops / ((double)op->duration_ns * rate.peak));
-	else
-		table_nothing(table);
+	table_real_if(table, rate.peak > 0 && op->duration_ns,
+		      1e11 * (double)rate.flops / ((double)op->duration_ns * rate.peak));
 }
 
 static void op_visit(struct ops *o, const struct op *op)

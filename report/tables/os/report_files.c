@@ -264,10 +264,7 @@ static void files_fill_table(const struct files_scan *f, struct table *table)
 		table_real(table, all > 0 ? 100 * (double)r->total_ns / all : 0);
 		table_number(table, r->total_ns);
 		table_number(table, r->calls);
-		if (r->longest_ns)
-			table_number(table, r->longest_ns);
-		else
-			table_nothing(table);
+		table_number_if(table, r->longest_ns, r->longest_ns);
 		table_number(table, r->opens);
 		table_number(table, r->reads);
 		table_number(table, r->read_bytes);

@@ -551,14 +551,8 @@ static void pytorch_fill_table(struct operators *o, struct table *table)
 			table_real(table, (double)s->memory[k].total);
 			table_number(table, s->memory[k].peak);
 		}
-		if (s->flops > 0)
-			table_real(table, s->flops / 1e9);
-		else
-			table_nothing(table);
-		if (s->ideal_ns > 0 && s->gpu_self)
-			table_real(table, 100 * s->ideal_ns / (double)s->gpu_self);
-		else
-			table_nothing(table);
+		table_real_if(table, s->flops > 0, s->flops / 1e9);
+		table_real_if(table, s->ideal_ns > 0 && s->gpu_self, 100 * s->ideal_ns / (double)s->gpu_self);
 		table_number(table, s->calls);
 		table_text(table, aggregate_field(row, field));
 		if (group_columns[c->group])

@@ -78,14 +78,8 @@ static void rate_cells(const struct line_values *v, struct table *table)
 {
 	double gpu = (double)v->of[LINE_GPU];
 
-	if (v->of[LINE_FLOPS] && v->of[LINE_GPU])
-		table_real(table, (double)v->of[LINE_FLOPS] / gpu);
-	else
-		table_nothing(table);
-	if (v->of[LINE_AT_PEAK] && v->of[LINE_GPU])
-		table_real(table, 100 * (double)v->of[LINE_AT_PEAK] / gpu);
-	else
-		table_nothing(table);
+	table_real_if(table, v->of[LINE_FLOPS] && v->of[LINE_GPU], (double)v->of[LINE_FLOPS] / gpu);
+	table_real_if(table, v->of[LINE_AT_PEAK] && v->of[LINE_GPU], 100 * (double)v->of[LINE_AT_PEAK] / gpu);
 }
 
 static void value_columns(const struct report_context *c, struct table *table)
@@ -102,20 +96,14 @@ static void value_columns(const struct report_context *c, struct table *table)
 
 static void number_cell(uint64_t value, bool is_sparse, struct table *table)
 {
-	if (is_sparse && !value)
-		table_nothing(table);
-	else
-		table_number(table, value);
+	table_number_if(table, !is_sparse || value, value);
 }
 
 /* is_sparse: zero values are left empty, so that the others stand out. */
 static void value_cells(const struct report_context *c, const struct line_values *v, uint64_t all, bool is_sparse,
 			struct table *table)
 {
-	if (is_sparse && !v->of[LINE_TOTAL])
-		table_nothing(table);
-	else
-		table_real(table, all ? 100 * (double)v->of[LINE_TOTAL] / (double)all : 0);
+	table_real_if(table, !is_sparse || v->of[LINE_TOTAL], all ? 100 * (double)v->of[LINE_TOTAL] / (double)all : 0);
 	for (size_t i = 0; i < LINE_VALUES; i++) {
 		if (has_column(c, i))
 			number_cell(v->of[i], is_sparse, table);
@@ -207,10 +195,7 @@ static void source_row(const struct report_context *c, const struct noted *n, ui
 
 	value_cells(c, n ? &n->values : &none, all, true, table);
 	table_number(table, line);
-	if (text)
-		table_text(table, text);
-	else
-		table_nothing(table);
+	table_text_if(table, text, text);
 }
 
 static int lines_annotate_source(const struct report_context *c, const struct lines *l, struct table *table,

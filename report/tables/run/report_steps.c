@@ -25,10 +25,7 @@ static void step_row(const struct model *m, const struct step_series *s, size_t 
 	table_number(table, step->end_ns - step->start_ns);
 	table_real(table, (double)step->usual_ns);
 	table_text(table, step->is_warmup ? "warm-up" : step->is_slow ? "slow" : "");
-	if (step->change > 0)
-		table_real(table, 100 * (step->change - 1));
-	else
-		table_nothing(table);
+	table_real_if(table, step->change > 0, 100 * (step->change - 1));
 }
 
 int report_steps(const struct report_context *c, struct table *table, struct err *err)
@@ -61,10 +58,7 @@ static void sum_row(const struct step_sum *s, struct table *table)
 	table_number(table, s->total_ns);
 	table_number(table, s->count);
 	table_real(table, (double)s->total_ns / (double)s->count);
-	if (s->median_ns > 0)
-		table_real(table, s->median_ns);
-	else
-		table_nothing(table);
+	table_real_if(table, s->median_ns > 0, s->median_ns);
 	table_number(table, s->least_ns);
 	table_number(table, s->most_ns);
 	table_real(table, deviation_of(s));
