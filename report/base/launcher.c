@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/base/launcher.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,16 +22,4 @@ bool launcher_find(char ret[PATH_MAX])
 			return true;
 	}
 	return false;
-}
-
-void launcher_remove_capture(const char *path)
-{
-	DIR *directory = opendir(path);
-	struct dirent *entry;
-
-	while (directory && (entry = readdir(directory)))
-		unlinkat(dirfd(directory), entry->d_name, 0);
-	if (directory)
-		closedir(directory);
-	rmdir(path);
 }

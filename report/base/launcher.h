@@ -7,6 +7,3 @@
 
 /* The path of pillion-launch, which is beside us: in a build tree, or in an installed one. False: it is not there. */
 bool launcher_find(char ret[PATH_MAX]);
-
-/* Removes a capture that a verb has made for itself. */
-void launcher_remove_capture(const char *path);

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "report/base/directory.h"
 #include "report/base/newer_libc.h"
 #include "report/export/columns.h"
 
@@ -29,35 +29,10 @@ struct export_target {
 static char *unfinished;
 static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
 
-/* A directory is removed with its files. It uses no libc state, because a signal handler calls it. */
-static void remove_directory(const char *path)
-{
-	struct linux_dirent64 {
-		uint64_t inode, offset;
-		uint16_t size;
-		uint8_t type;
-		char name[];
-	};
-	char entries[4096] __attribute__((aligned(8)));
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	long size;
-
-	while (fd >= 0 && (size = syscall(SYS_getdents64, fd, entries, sizeof(entries))) > 0)
-		for (long at = 0; at < size;) {
-			const struct linux_dirent64 *e = (const struct linux_dirent64 *)(entries + at);
-
-			unlinkat(fd, e->name, 0);
-			at += e->size;
-		}
-	if (fd >= 0)
-		close(fd);
-	rmdir(path);
-}
-
 static void remove_unfinished(int number)
 {
 	if (unfinished && unlink(unfinished))
-		remove_directory(unfinished);
+		directory_remove(unfinished);
 	raise(number); /* SA_RESETHAND: the signal terminates the program after this returns */
 }
 
@@ -292,7 +267,7 @@ static int move_directory(const char *temporary, const char *path, bool is_force
 	code = check_replaceable(path, err);
 	if (code)
 		return code;
-	remove_directory(path);
+	directory_remove(path);
 	return rename(temporary, path) ? err_set(err, -errno, "%s: %s", path, strerror(errno)) : 0;
 }
 
@@ -321,7 +296,7 @@ static int write_directory(struct export *x, const struct export_type *type, con
 		code = move_directory(name.data, path, is_forced, err);
 	watch_temporary(NULL);
 	if (code)
-		remove_directory(name.data);
+		directory_remove(name.data);
 	buffer_done(&name);
 	return code;
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "report/answers/diff/trial.h"
+#include "report/base/directory.h"
 #include "report/base/launcher.h"
 #include "report/causes/saving.h"
 #include "report/names/frame_keys.h"
@@ -237,7 +238,7 @@ static int run_one(struct delaying *d, bool has_delay, bool counts)
 	} else {
 		status = read_run(d, has_delay, &measured);
 	}
-	launcher_remove_capture(d->capture);
+	directory_remove(d->capture);
 	if (!status && counts) {
 		d->has_delay[d->count] = has_delay;
 		d->run_ns[d->count] = measured.run_ns;
@@ -317,10 +318,7 @@ static int show(const struct delaying *d)
 	table_real(&table, trial_rounded(s.slope));
 	table_real(&table, trial_rounded(s.low));
 	table_real(&table, trial_rounded(s.high));
-	if (d->predicted.is_known)
-		table_real(&table, trial_rounded(d->predicted.slope));
-	else
-		table_nothing(&table);
+	table_real_if(&table, d->predicted.is_known, trial_rounded(d->predicted.slope));
 	slope_reason(d, &s, &reason);
 	envelope_verdict(judge_slope(&s), buffer_string(&reason));
 	emit_begin(&w.emit);

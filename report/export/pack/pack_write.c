@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "report/base/directory.h"
 #include "report/base/newer_libc.h"
 #include "report/base/parallel.h"
 #include "report/export/export.h"
@@ -388,19 +389,6 @@ static int run_job(struct export *x, struct err *err)
 
 /* ---- replacing the directory ---- */
 
-static void remove_capture(const char *path)
-{
-	DIR *d = opendir(path);
-	struct dirent *entry;
-
-	while (d && (entry = readdir(d)))
-		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-			unlinkat(dirfd(d), entry->d_name, 0);
-	if (d)
-		closedir(d);
-	rmdir(path);
-}
-
 /* There is a complete capture by that name at any moment; on file systems that cannot exchange names, briefly under
  * the other name. */
 static int replace_directory(const char *packed, const char *directory, struct err *err)
@@ -409,7 +397,7 @@ static int replace_directory(const char *packed, const char *directory, struct e
 	int code = 0;
 
 	if (!rename_by_flags(packed, directory, RENAME_EXCHANGE)) {
-		remove_capture(packed);
+		directory_remove(packed);
 		return 0;
 	}
 	buffer_print(&aside, "%s.unpacked-%d", directory, (int)getpid());
@@ -421,7 +409,7 @@ static int replace_directory(const char *packed, const char *directory, struct e
 			code = err_set(err, code, "%s: the directory is now %s, the packed file %s", directory,
 				       aside.data, packed);
 	} else {
-		remove_capture(aside.data);
+		directory_remove(aside.data);
 	}
 	if (code)
 		unlink(packed);

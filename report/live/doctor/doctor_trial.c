@@ -3,7 +3,6 @@
  * not deduced but seen. */
 #include "report/live/doctor/doctor.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,6 +13,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "report/base/directory.h"
 #include "report/base/launcher.h"
 #include "report/read/job/model.h"
 
@@ -152,5 +152,5 @@ void doctor_trial(struct doctor *d)
 		read_trial(d, path, &first);
 		d->checks[row] = first;
 	}
-	launcher_remove_capture(path);
+	directory_remove(path);
 }
