@@ -306,7 +306,7 @@ static void price_line(struct costs *costs, struct finding *f)
 	if (!costs_of_edit(costs, f->edit.data, &f->saves)) {
 		buffer_clear(&f->edit);
 	} else if (f->saves.saved_ns > f->cost_ns && f->rule->flags & RULE_REMOVED) {
-		f->cost_ns = f->saves.saved_ns;
+		f->cost_ns = f->saves.cost_ns > f->saves.saved_ns ? f->saves.cost_ns : f->saves.saved_ns;
 		buffer_print(&f->text, "%sall that its line does takes ", f->text.size ? "; " : "");
 		rule_time(&f->text, f->cost_ns);
 	} else if (f->saves.saved_ns > f->cost_ns && !is_sync) { /* without a wait for a device, more overlaps */
