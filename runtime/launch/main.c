@@ -322,21 +322,25 @@ static void run_end(struct run *run)
 	summary_pack(run, living);
 }
 
-/* Ends as COMMAND has ended: mpirun, srun, make and shells say and return another thing for a signal than for a status.
- * Returns the status where that is not possible, as for the first process of a container. */
-static int end_as(int status)
+/* Ends with COMMAND's status. A rank ends as COMMAND has ended: Hydra combines the states of its ranks, in which a
+ * signal is another thing than a status. A signal that does not end this process, as the first one of a container,
+ * leaves the status. */
+static int end_as(const struct run *run)
 {
+	const int status = run->status;
 	struct sigaction action = {.sa_handler = SIG_DFL};
 	sigset_t one;
 
 	if (!WIFSIGNALED(status))
 		return WEXITSTATUS(status);
-	prctl(PR_SET_DUMPABLE, 0); /* a core file is that of COMMAND */
-	sigaction(WTERMSIG(status), &action, NULL);
-	sigemptyset(&one);
-	sigaddset(&one, WTERMSIG(status));
-	raise(WTERMSIG(status));
-	sigprocmask(SIG_UNBLOCK, &one, NULL);
+	if (forwarder_ends_ranks(run)) {
+		prctl(PR_SET_DUMPABLE, 0); /* a core file is that of COMMAND */
+		sigaction(WTERMSIG(status), &action, NULL);
+		sigemptyset(&one);
+		sigaddset(&one, WTERMSIG(status));
+		raise(WTERMSIG(status));
+		sigprocmask(SIG_UNBLOCK, &one, NULL);
+	}
 	return 128 + WTERMSIG(status);
 }
 
@@ -370,5 +374,5 @@ int main(int argc, char **argv)
 	oom_note(&run);
 	verdict_end(&run);
 	run_end(&run);
-	return end_as(run.status);
+	return end_as(&run);
 }

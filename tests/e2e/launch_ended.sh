@@ -1,30 +1,33 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The end of a rank as its mpirun sees it: a signal ends the launcher as it has ended COMMAND, what Open MPI's mpirun
+# The end of a rank as its mpirun sees it: a signal ends its launcher as it has ended COMMAND, what Open MPI's mpirun
 # sends a second before SIGTERM has the reason printed, and the launcher ends with COMMAND.
 set -u
 . "$(dirname "$0")/lib.sh"
 unset "${!SLURM_@}" PMIX_NAMESPACE PMIX_RANK OMPI_COMM_WORLD_RANK RANK MASTER_ADDR MASTER_PORT
 export PILLION PILLION_STATS=summary targets
 
-# What a parent other than a shell is told.
-cat >status.py <<'END'
-import subprocess, sys
-print(subprocess.run(sys.argv[1:]).returncode)
-END
-if command -v python3 >/dev/null; then
+# The state that wait() returns to a parent: Hydra combines those of its ranks.
+mkdir bin
+if command -v perl >/dev/null && cp "$(command -v perl)" bin/hydra_pmi_proxy; then
+	export PMI_RANK=0 PMI_FD=9
+	state='print system @ARGV'
 	for signal in KILL TERM SEGV ABRT; do
-		is "$(python3 status.py "$PILLION" -f -o status sh -c "kill -$signal \$\$" 2>err)" \
-			"$(python3 status.py sh -c "kill -$signal \$\$")" \
-			"SIG$signal: the parent is told as without pillion"
+		end="kill -$signal \$\$"
+		bare=$(perl -e "$state" sh -c "$end")
+		is "$(bin/hydra_pmi_proxy -e "$state" "$PILLION" -f -o status sh -c "$end" 2>err)" "$bare" \
+			"SIG$signal: Hydra is told as without pillion"
+		is "$(perl -e "$state" "$PILLION" -f -o status sh -c "$end" 2>err)" $(((128 + (bare & 127)) << 8)) \
+			"SIG$signal: others are told a status"
 	done
-	is "$(python3 status.py "$PILLION" -f -o status sh -c 'exit 143' 2>err)" 143 'a status is no signal'
+	is "$(bin/hydra_pmi_proxy -e "$state" "$PILLION" -f -o status sh -c 'exit 143' 2>err)" $((143 << 8)) \
+		'a status is no signal'
+	unset PMI_RANK PMI_FD
 else
-	skip 'what a parent is told' 'no python3'
+	skip 'what a parent is told' 'no perl'
 fi
 
 # A shell that has the name of Open MPI's mpirun starts a rank that hangs, and ends it as mpirun does, when told to.
-mkdir bin
 cp "$(command -v bash)" bin/orterun
 cat >start <<'END'
 PMIX_NAMESPACE=job PMIX_RANK=0 "$PILLION" -o hung "$targets/deadlock" mutexes >out 2>err &
