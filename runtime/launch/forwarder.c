@@ -5,6 +5,7 @@
  * ends them: it sends SIGCONT, sleeps for a second, sends SIGTERM, and sleeps for another one before SIGKILL; at a
  * second SIGTERM, such as timeout(1) sends to the group after its child, it exits at once. What a launcher says of the
  * end therefore goes to the stderr of mpirun itself, if that runs on this host, and as soon as SIGCONT announces it.
+ * Where it passes the signals of job control on to ranks, SIGCONT may also continue them.
  * On other hosts a daemon forwards, which ends as soon as it is told to. Hydra forwards until all have ended, and sends
  * SIGKILL 50 ms after SIGTERM. */
 #include <dirent.h>
@@ -162,6 +163,6 @@ bool forwarder_ends_ranks(const struct run *run)
 
 bool forwarder_announces_end(const struct run *run, const siginfo_t *info)
 {
-	return info->si_signo == SIGCONT && info->si_code == SI_USER && forwarder_ends_ranks(run) &&
-	       info->si_pid == (pid_t)forwarder.pid;
+	return info->si_signo == SIGCONT && info->si_code == SI_USER && !run->was_stopped &&
+	       forwarder_ends_ranks(run) && info->si_pid == (pid_t)forwarder.pid;
 }

@@ -63,6 +63,7 @@ static bool child_reap(struct run *run)
 			run->cpu_ns = usage_cpu_ns(&r);
 			return true;
 		}
+		run->was_stopped = true;
 		usage_state(run, WIFSTOPPED(status) ? 'T' : 'R');
 		if (WIFSTOPPED(status))
 			stop_too(run, WSTOPSIG(status));
@@ -75,7 +76,7 @@ static void signal_note(struct run *run, const siginfo_t *info)
 	int signal = forwarder_announces_end(run, info) ? SIGTERM : info->si_signo;
 
 	if (signal_may_end(signal)) {
-		run->is_told |= info->si_pid != run->child;
+		run->is_told |= info->si_signo == signal && info->si_pid != run->child;
 		forwarder_pass(run);
 		if (where_quiet_was_still(run))
 			verdict_signal(run);

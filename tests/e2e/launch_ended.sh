@@ -53,6 +53,25 @@ is "$(cat status)" 143 'the status of the rank'
 is "$(grep -c '^DEADLOCK' err) $(grep -c "^$capture_line" err) $(grep -c '^recording ' err)" '1 1 1' \
 	'reason, path and summary are there once: the launcher has ended with COMMAND'
 
+# mpirun passes on the signals of a terminal: what it stops and continues has not been told to end.
+cat >stopped <<'END'
+PMIX_NAMESPACE=other PMIX_RANK=0 "$PILLION" -o stopped sh -c 'echo $$ >command; until [ -e go ]; do sleep 0.1; done' \
+	>out 2>err &
+rank=$!
+until [ -s command ]; do sleep 0.1; done
+kill -STOP $(cat command)
+until grep -q '^State:.*T' /proc/$(cat command)/status; do sleep 0.1; done
+kill -CONT $rank
+until grep -q '^State:.*[RS]' /proc/$(cat command)/status; do sleep 0.1; done
+touch go
+wait $rank
+echo $? >status
+END
+bin/orterun stopped
+is "$(cat status) $(grep -c "^$capture_line" err) $(grep -c '^recording ' err)" '0 1 1' \
+	'a rank that was stopped and continued: path and summary at its end'
+not_ok 'and nobody says that it was told to end' grep -q 'has not ended' err
+
 # A step of Slurm that hangs and is cancelled: the others wait for the launcher.
 SLURM_JOB_ID=7 SLURM_STEP_ID=0 SLURM_PROCID=0 "$PILLION" -o step "$targets/deadlock" mutexes >out 2>err &
 launcher=$!
