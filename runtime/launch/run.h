@@ -64,7 +64,7 @@ struct run {
 
 	pid_t parent; /* of the launcher, when it began */
 	pid_t child;
-	bool is_told; /* to end: by SIGTERM, SIGINT or another signal of that kind */
+	uint64_t told_ns; /* CLOCK_MONOTONIC: when SIGTERM, SIGINT or another one told it to end last; 0: none has */
 	bool was_stopped; /* COMMAND, at any time: a later SIGCONT may continue it */
 	int status; /* wait status of COMMAND */
 	uint64_t cpu_ns; /* that COMMAND and what it waited for had used at its end */

@@ -15,8 +15,8 @@
 
 /* OTHERS_MS: how long the ranks of a step may take to end after the first; DYING_MS: where it failed, and mpirun or the
  * batch system kills the others. EARLY_MS: when the summary so far is due after SIGTERM. mpirun sends SIGKILL after one
- * second. */
-enum { OTHERS_MS = 2000, DYING_MS = 100, STEP_MS = 20, TERMINATED_S = 10, EARLY_MS = 200 };
+ * second: what runs KILLED_MS after the last signal is not being ended. */
+enum { OTHERS_MS = 2000, DYING_MS = 100, STEP_MS = 20, TERMINATED_S = 10, EARLY_MS = 200, KILLED_MS = 5000 };
 
 /* SIGKILL may follow SIGTERM, and leave the log of a job without any summary. `early_ns`: when the summary so far is
  * due, because COMMAND has not ended after SIGTERM; UINT64_MAX: it was printed. */
@@ -264,9 +264,11 @@ static void summary_early_end(void)
  * does at Ctrl-C. Where nothing says why, a step that was told to end by a time limit has its summary. */
 static bool end_is_awaited(const struct run *run)
 {
-	bool is_said = verdict_is_printed(run);
+	bool is_said = verdict_is_printed(run), is_told = run->told_ns != 0;
 
-	return forwarder_ends_ranks(run) ? run->is_told || is_said : run->key[0] && run->is_told && is_said;
+	if (forwarder_ends_ranks(run))
+		return is_said || (is_told && clock_monotonic_ns() - run->told_ns < KILLED_MS * 1000000ull);
+	return run->key[0] && is_told && is_said;
 }
 
 void summary_print(struct run *run)

@@ -76,7 +76,8 @@ static void signal_note(struct run *run, const siginfo_t *info)
 	int signal = forwarder_announces_end(run, info) ? SIGTERM : info->si_signo;
 
 	if (signal_may_end(signal)) {
-		run->is_told |= info->si_signo == signal && info->si_pid != run->child;
+		if (info->si_signo == signal && info->si_pid != run->child)
+			run->told_ns = clock_monotonic_ns();
 		forwarder_pass(run);
 		if (where_quiet_was_still(run))
 			verdict_signal(run);
@@ -132,7 +133,7 @@ static void signal_await(struct run *run)
 	siginfo_t info;
 	sigset_t one;
 
-	if (run->is_told || !signal_may_end(signal))
+	if (run->told_ns || !signal_may_end(signal))
 		return;
 	sigemptyset(&one);
 	sigaddset(&one, signal);
@@ -188,7 +189,7 @@ unsigned wait_rest(struct run *run)
 		int ms = periodic_work(run), signal;
 
 		/* The shell, mpirun or the batch system waits for us, and a worker may hang. */
-		if (run->is_told && clock_monotonic_ns() - since > TOLD_MS * 1000000ull)
+		if (run->told_ns && clock_monotonic_ns() - since > TOLD_MS * 1000000ull)
 			break;
 		if (!is_reported && clock_monotonic_ns() - since > REPORT_REST_MS * 1000000ull) {
 			say("COMMAND has ended; waiting for %u of its processes (--wait primary: do not wait)", n);

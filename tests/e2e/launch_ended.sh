@@ -72,6 +72,22 @@ is "$(cat status) $(grep -c "^$capture_line" err) $(grep -c '^recording ' err)" 
 	'a rank that was stopped and continued: path and summary at its end'
 not_ok 'and nobody says that it was told to end' grep -q 'has not ended' err
 
+# COMMAND may take such a signal for something else, as to read its configuration again.
+cat >reload <<'END'
+PMIX_NAMESPACE=third PMIX_RANK=0 "$PILLION" -o reload \
+	sh -c 'trap "date +%s >>read" HUP; echo $$ >ready; until [ -e ended ]; do sleep 0.1; done' >out 2>err &
+rank=$!
+until [ -s ready ]; do sleep 0.1; done
+kill -HUP $rank
+until [ -s read ] && [ $(date +%s) -gt $(($(cat read) + 6)) ]; do sleep 0.2; done
+touch ended
+wait $rank
+echo $? >status
+END
+bin/orterun reload
+is "$(cat status) $(grep -c "^$capture_line" err) $(grep -c '^recording ' err)" '0 1 1' \
+	'a rank that goes on after SIGHUP: path and summary at its end'
+
 # A step of Slurm that hangs and is cancelled: the others wait for the launcher.
 SLURM_JOB_ID=7 SLURM_STEP_ID=0 SLURM_PROCID=0 "$PILLION" -o step "$targets/deadlock" mutexes >out 2>err &
 launcher=$!
