@@ -106,9 +106,16 @@ struct saving fix_first_told(const struct fix_first_cause *cause, struct buffer 
 	/* the stated time is CPU time, and that of the edit has waits for a CPU */
 	bool computes = cause->is_bound && !cause->is_last && !cause->how;
 
-	if (!whole_ns || cause->is_of_callers || s.high_ns <= whole_ns)
+	if (!whole_ns || s.high_ns <= whole_ns)
 		return s;
-	if (computes || !s.cost_ns) {
+	if (cause->is_of_callers && cause->frame_count > 1) /* which are below the sentence, with their times */
+		return s;
+	if (cause->is_of_callers && cause->frame_count && cause->frames[0].ns > whole_ns) {
+		buffer_print(ret_whole, "; %s takes ", cause->frames[0].function);
+		rule_time(ret_whole, cause->frames[0].ns);
+		return s;
+	}
+	if (computes || cause->is_of_callers || !s.cost_ns) {
 		fix_first_limit(&s, whole_ns);
 		return s;
 	}

@@ -4,8 +4,10 @@
 
 Of each capture: each edit of `analyze --json` and of `stats --summary --json` has the saving and the interval that
 `whatif EDIT` and `whatif --rank` print; analyze has each edit of `whatif --rank` that saves 2 % of the run and 100 ms;
-low <= saved <= high <= the run. Prints a line for each that differs, and then how many edits were compared."""
+low <= saved <= high <= the run. In a sentence of the summary no part is larger than its whole, and no saving than
+the largest time that it states. Prints a line for each that differs, and then how many edits were compared."""
 import json
+import re
 import subprocess
 import sys
 
@@ -24,11 +26,38 @@ def priced(found, table):
         for row in found if row["table"] == table and row.get("Edit")}
 
 
+TIME = r"([\d.]+) (us|ms|s)\b"
+UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1}
+SAVES = r" saves (?:at most )?(?:[\d.]+(?: us| ms| s)? to )?" + TIME
+ROUNDED = 1.006  # three digits
+
+
+def seconds(match):
+    return float(match[0]) * UNITS[match[1]]
+
+
+def sentences(pillion, capture):
+    """What is wrong in those about what to fix."""
+    text = subprocess.run([pillion, "stats", "-q", "--summary", capture], stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL, text=True, check=False).stdout
+    wrong = []
+    for found in re.finditer(r"^(?:FIX FIRST|then) .*(?:\n .*)*", text, re.M):
+        words = " ".join(found[0].split())
+        stated = re.sub(SAVES, "", words)
+        wholes = [seconds(m) for m in re.findall(TIME, stated)]
+        high = [seconds(m) for m in re.findall(SAVES, words)]
+        parts = re.findall(TIME + " of " + TIME, stated)
+        if any(seconds(m[:2]) > seconds(m[2:]) * ROUNDED for m in parts) or (
+                wholes and high and high[0] > max(wholes) * ROUNDED):
+            wrong.append("%s: %s" % (capture, words))
+    return wrong
+
+
 def compare(pillion, capture):
     """The edits, and what is wrong."""
     found = priced(rows(pillion, "analyze", "--json", capture), "findings")
     first = priced(rows(pillion, "stats", "--summary", "--json", capture), "fix_first")
-    ranked, run_ns, wrong = {}, 0, []
+    ranked, run_ns, wrong = {}, 0, sentences(pillion, capture)
     for row in rows(pillion, "whatif", "--json", "--rank", capture):
         ranked[row["Edit"]] = (row["Saved (ns)"], row["Low (ns)"], row["High (ns)"])
         run_ns = row["Before (ns)"]
