@@ -19,7 +19,7 @@
 enum { OTHERS_MS = 2000, DYING_MS = 100, STEP_MS = 20, TERMINATED_S = 10, EARLY_MS = 200, KILLED_MS = 5000 };
 
 /* SIGKILL may follow SIGTERM, and leave the log of a job without any summary. `early_ns`: when the summary so far is
- * due, because COMMAND has not ended after SIGTERM; UINT64_MAX: it was printed. */
+ * due, because COMMAND has not ended after SIGTERM or its announcement; UINT64_MAX: it was printed. */
 static struct {
 	uint64_t terminated_ns, early_ns; /* 0: no SIGTERM */
 	pid_t early_pid;		  /* of pillion-report, 0: it does not run */
@@ -244,7 +244,8 @@ int summary_tick(const struct run *run)
 	end.early_ns = UINT64_MAX;
 	if (!summary_claim(run))
 		return -1;
-	say("COMMAND has not ended after SIGTERM; recorded so far; open it with pillion %s %s", verb_shown(run),
+	say("%s; recorded so far; open it with pillion %s %s",
+	    run->told_ns ? "COMMAND has not ended after SIGTERM" : "mpirun is about to end COMMAND", verb_shown(run),
 	    path_shown(run));
 	end.early_pid = report_start(arguments, true);
 	return -1;

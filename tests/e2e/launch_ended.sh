@@ -47,6 +47,7 @@ not_ok 'and not printed' grep -q '^DEADLOCK' err
 touch CONT
 ok 'the announcement of the end: the reason' eventually grep -q '^DEADLOCK' err
 ok 'and the summary so far, while COMMAND runs' eventually grep -q '^recording ' err
+ok 'with the reason for it' grep -q '^pillion: mpirun is about to end COMMAND; recorded so far' err
 touch TERM
 wait $mpirun
 is "$(cat status)" 143 'the status of the rank'
@@ -70,7 +71,7 @@ END
 bin/orterun stopped
 is "$(cat status) $(grep -c "^$capture_line" err) $(grep -c '^recording ' err)" '0 1 1' \
 	'a rank that was stopped and continued: path and summary at its end'
-not_ok 'and nobody says that it was told to end' grep -q 'has not ended' err
+not_ok 'and nobody says that it is being ended' grep -q 'recorded so far' err
 
 # COMMAND may take such a signal for something else, as to read its configuration again.
 cat >reload <<'END'
