@@ -220,14 +220,16 @@ def trace_operators(torch):
             return start(*args, **kwargs)
         return own_start
 
-    def own_stop(*args, **kwargs):
-        result = space[last](*args, **kwargs)
-        left = getattr(here, 'left', None)
-        if left is not None:
-            here.left = None
-            enter_anew()
-            operators_begin(left)
-        return result
+    def anew(stop):
+        def own_stop(*args, **kwargs):
+            result = stop(*args, **kwargs)
+            left = getattr(here, 'left', None)
+            if left is not None:
+                here.left = None
+                enter_anew()
+                operators_begin(left)
+            return result
+        return own_stop
 
     def run(thread):
         enter_anew()
@@ -272,11 +274,14 @@ def trace_operators(torch):
             raise
     if can:
         is_recorded, here.number = True, record_begin()
-    for name in ('_prepare_profiler', '_enable_profiler'):
-        if name in space:
-            setattr(profiler, name, beside(space[name]))
     last = '_run_on_profiler_stop' if '_run_on_profiler_stop' in space else '_disable_profiler'
-    setattr(profiler, last, own_stop)
+    legacy = sys.modules.get('torch.autograd.profiler_legacy')
+    for module, first, stop in ((profiler, ('_prepare_profiler', '_enable_profiler'), last),
+                                (torch.autograd, ('_enable_profiler_legacy',), '_disable_profiler_legacy'),
+                                (legacy, ('_enable_profiler_legacy',), '_disable_profiler_legacy')):
+        for name, own in [(name, beside) for name in first] + [(stop, anew)]:
+            if hasattr(module, name):
+                setattr(module, name, own(getattr(module, name)))
     atexit.register(leave)
     run_thread = threading.Thread._bootstrap_inner
     threading.Thread._bootstrap_inner = run

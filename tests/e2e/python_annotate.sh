@@ -275,6 +275,18 @@ trained() {
 '\[4, 5\], \[\], \[\]\]"$' "$1: pytorch_sum has its calls and times"
 }
 trained 'a real PyTorch, unmodified'
+cat >legacy.py <<'END'
+import torch
+try:
+    from torch.autograd.profiler_legacy import profile
+except ImportError: # not in this version
+    profile = torch.autograd.profiler.profile
+with profile() as p:
+    torch.relu(torch.ones(2))
+print(sorted({e.name for e in p.function_events}))
+torch.relu(torch.ones(2))
+END
+same "a real PyTorch: the profiler of before Kineto" real --pytorch=autograd-nvtx -- "$real" legacy.py
 cat >inference.py <<'END'
 import json, sys, torch
 from torch import nn
