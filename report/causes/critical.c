@@ -67,6 +67,8 @@ static uint32_t walk_back(const struct path_walk *w, uint32_t node)
 	case NODE_START:
 		show(w, is_bound ? CRITICAL_LATENCY : CRITICAL_BEFORE, node, start, n->end_ns);
 		break;
+	case NODE_MEETING: /* no thread's; it takes time only in a damaged trace */
+		break;
 	default:
 		show(w, is_bound ? CRITICAL_LATENCY : CRITICAL_CALL, node, start, n->end_ns);
 	}

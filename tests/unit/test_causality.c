@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which edges the graph of a capture has, by traces. test_causes.c has graphs built by hand. */
 #include "report/causes/causes.h"
+#include "report/causes/critical.h"
 #include "report/causes/saving.h"
 #include "rule_fixture.h"
 #include "runtime/shared/format/trace_flags.h"
@@ -241,6 +242,30 @@ Test(causality, a_team_leaves_a_barrier_when_the_last_thread_has_arrived)
 			writer_call(team[k], f_barrier, left, left - arrived, NULL, 0);
 		}
 	cr_expect_eq(saved_without_the_line(), 20, "then the second thread is the last one");
+}
+
+static void take_actor(void *of, enum critical_kind kind, uint32_t node, uint32_t what, double ns)
+{
+	const struct causality *s = of;
+
+	(void)kind, (void)what, (void)ns;
+	cr_expect_lt(s->graph.nodes[node].actor, s->actor_count);
+}
+
+/* Damaged events: the last thread has arrived at its barrier while it waited for something else. */
+Test(causality, each_part_of_a_path_has_a_thread)
+{
+	struct causality *s;
+
+	writer_page(&worker)->start_ticks = BEGIN;
+	writer_call(&worker, f_barrier, BEGIN + 200 * MS, 110 * MS, NULL, 0);
+	writer_call(&host, f_sem, BEGIN + 150 * MS, 100 * MS, NULL, 0);
+	writer_call(&host, f_barrier, BEGIN + 200 * MS, 100 * MS, NULL, 0);
+	open_model(300 * MS);
+	s = causes_find(&context);
+	cr_assert_not_null(s);
+	critical_walk(&s->graph, critical_node_at(&s->graph, 1, 200 * MS), 0, 300 * MS, take_actor, s);
+	causes_free(s);
 }
 
 /* A thread sleeps at line 7 in a construct until 200 ms, the main thread waits until 210 ms; the worker has just ended

@@ -74,7 +74,7 @@ static void visit(void *context, enum critical_kind kind, uint32_t node, uint32_
 	struct following *k = context;
 	const struct run_node *n = &k->causes->graph.nodes[node];
 
-	if (n->kind == NODE_MEETING || n->actor == k->actor || !k->thread_of[n->actor])
+	if (n->actor == k->actor || !k->thread_of[n->actor])
 		return;
 	k->thread = k->thread_of[n->actor] - 1;
 	if (is_beyond(k, k->thread)) {
