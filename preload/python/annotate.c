@@ -334,14 +334,15 @@ static void interpreter_ended(void)
 /* Returns how many bytes of text a byte stands for. A pair has only codes of earlier ones. */
 static size_t unpack(unsigned char code, char *ret)
 {
+	const unsigned char *pair = annotate_pairs[code];
 	size_t first;
 
-	if (code < 128) {
+	if (!pair[0]) {
 		*ret = (char)code;
 		return 1;
 	}
-	first = unpack(annotate_pairs[code - 128][0], ret);
-	return first + unpack(annotate_pairs[code - 128][1], ret + first);
+	first = unpack(pair[0], ret);
+	return first + unpack(pair[1], ret + first);
 }
 
 /* The text, of annotate_text_size bytes and a NUL; NULL: no memory. */

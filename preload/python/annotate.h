@@ -24,7 +24,7 @@ static inline void annotate_here(const void *caller)
 		annotate_meet(caller);
 }
 
-/* The text of annotate_jax.py and annotate.py, packed by embed.py: a byte from 128 on stands for a pair of bytes, which
- * are likewise. */
+/* The text of annotate_jax.py and annotate.py, packed by embed.py. annotate_pairs: the two bytes for which a byte
+ * stands, which are likewise; {0, 0}: it is itself. */
 extern const unsigned annotate_text_size, annotate_packed_size;
 extern const unsigned char annotate_pairs[][2], annotate_packed[];

@@ -1,20 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """embed.py OUTPUT SOURCE...: writes Python files for C, indented by one space, without comments and docstrings, packed:
-each byte from 128 on stands for two bytes, of which the first ones come most often. Every process has libpillion.so in
-its address space, few of them run Python."""
+each byte that they do not use stands for two bytes, of which the first ones come most often. Every process has
+libpillion.so in its address space, few of them run Python."""
 import collections
 import sys
 
-PAIRS = 128
-
 
 def lines(path):
-    """All lines except comments, empty lines and docstrings of one line."""
+    """All lines except comments, empty lines and docstrings."""
+    is_text = False
     with open(path, encoding='ascii') as file:
         for line in file.read().splitlines():
             bare = line.strip()
-            if bare and not bare.startswith('#') and not (bare.startswith('"""') and bare.endswith('"""')):
+            begins = not is_text and bare.startswith('"""')
+            if is_text or begins:
+                is_text = not bare.endswith('"""') or begins and len(bare) == 3
+            elif bare and not bare.startswith('#'):
                 yield ' ' * ((len(line) - len(line.lstrip())) // 4) + bare
 
 
@@ -28,12 +30,12 @@ def replaced(data, pair, code):
 
 
 def packed(data):
-    data, pairs = list(data), []
-    while len(pairs) < PAIRS:
+    """The bytes, and what each byte stands for: (0, 0) is itself."""
+    pairs, data = [(0, 0)] * 256, list(data)
+    for code in sorted(set(range(1, 256)) - set(data)):
         counts = collections.Counter(zip(data, data[1:]))
-        pair = max(counts, key=lambda p: (counts[p], p))
-        data = replaced(data, pair, 128 + len(pairs))
-        pairs.append(pair)
+        pairs[code] = max(counts, key=lambda p: (counts[p], p))
+        data = replaced(data, pairs[code], code)
     return data, pairs
 
 
