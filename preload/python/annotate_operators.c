@@ -142,21 +142,16 @@ static const int64_t *sizes_of(const struct value *v, uint64_t *ret_count)
 	return *ret_count > IN_PLACE ? (const int64_t *)(uintptr_t)at[1] : (const int64_t *)at + 1;
 }
 
-static bool is_plain(const struct value *v)
-{
-	return v->tag == layout.tensor || v->tag == layout.list || v->tag == layout.number ||
-	       v->tag == layout.truth || v->tag == layout.fraction || v->tag == layout.none;
-}
-
 /* The group of a collective is its second or third argument, an object of TorchScript whose only slot has the group.
- * The vector of slots has been its 11th or 12th word. NULL: the group is not known. */
+ * The tag of objects has been so many after that of lists (c10's TORCH_FORALL_TAGS; tried with 2.13), and the vector of
+ * slots the 11th or 12th word. NULL: the group is not known. */
 static const char *group_of(struct values of)
 {
-	enum { FIRST = 10, LAST = 11 };
+	enum { FIRST = 10, LAST = 11, OBJECT_AFTER_LIST = 6 };
 	const uint64_t *slots;
 
 	for (size_t i = 1; i < of.count && i < 3; i++)
-		for (size_t k = FIRST; k <= LAST && !is_plain(&of.items[i]); k++) {
+		for (size_t k = FIRST; k <= LAST && of.items[i].tag == layout.list + OBJECT_AFTER_LIST; k++) {
 			const void *const *group, *const *type;
 
 			slots = of.items[i].object + k;
