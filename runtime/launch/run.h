@@ -330,6 +330,14 @@ bool forwarder_ends_ranks(const struct run *run);
 /* Whether a signal says that it is going to send SIGTERM to the ranks. */
 bool forwarder_announces_end(const struct run *run, const siginfo_t *info);
 
+/* path.c: how the log names the capture. */
+/* From the working directory if it is below that. */
+const char *path_shown(const struct run *run);
+/* The verb that opens it: without events there is no page to view. */
+const char *path_verb(const struct run *run);
+/* Prints both, once. */
+void path_say(const struct run *run);
+
 /* objects.c: keeps symbols of files that may be gone at the end. */
 int objects_tick(struct run *run); /* milliseconds until the next call */
 
@@ -351,8 +359,6 @@ uint64_t oom_kills(void); /* since oom_begin */
 /* --export. What cannot be written is said; the capture stays. */
 void summary_export(struct run *run);
 void summary_print(struct run *run);
-/* Prints the capture's path, once. */
-void summary_path(const struct run *run);
 /* A signal was received, while COMMAND is running. */
 void summary_signal(const struct run *run, int signal);
 /* In a batch job or a job step prints the summary so far if COMMAND has not ended after SIGTERM; returns the

@@ -23,7 +23,6 @@ enum { OTHERS_MS = 2000, DYING_MS = 100, STEP_MS = 20, TERMINATED_S = 10, EARLY_
 static struct {
 	uint64_t terminated_ns, early_ns; /* 0: no SIGTERM */
 	pid_t early_pid;		  /* of pillion-report, 0: it does not run */
-	bool has_path;			  /* that of the capture was printed */
 	bool is_ours;			  /* this rank has claimed the summary */
 } end;
 
@@ -59,35 +58,11 @@ static bool summary_claim(const struct run *run)
 	return end.is_ours;
 }
 
-/* From the working directory if it is below that. */
-static const char *path_shown(const struct run *run)
-{
-	char here[PATH_MAX];
-	size_t length = getcwd(here, sizeof(here)) ? strlen(here) : 0;
-
-	return length > 1 && !strncmp(run->directory, here, length) && run->directory[length] == '/'
-		       ? run->directory + length + 1
-		       : run->directory;
-}
-
-/* Without events there is no page to view. */
-static const char *verb_shown(const struct run *run)
-{
-	return run->options.mode == MODE_PROFILE ? "stats" : "view";
-}
-
-void summary_path(const struct run *run)
-{
-	if (!end.has_path)
-		say("capture: open it with pillion %s %s", verb_shown(run), path_shown(run));
-	end.has_path = true;
-}
-
 /* What has printed the verdict has printed the path, too. */
 static void path_print(const struct run *run)
 {
 	if (!verdict_is_printed(run))
-		summary_path(run);
+		path_say(run);
 }
 
 /* Whether another rank prints, or has printed. */
@@ -245,7 +220,7 @@ int summary_tick(const struct run *run)
 	if (!summary_claim(run))
 		return -1;
 	say("%s; recorded so far; open it with pillion %s %s",
-	    run->told_ns ? "COMMAND has not ended after SIGTERM" : "mpirun is about to end COMMAND", verb_shown(run),
+	    run->told_ns ? "COMMAND has not ended after SIGTERM" : "mpirun is about to end COMMAND", path_verb(run),
 	    path_shown(run));
 	end.early_pid = report_start(arguments, true);
 	return -1;

@@ -140,7 +140,7 @@ static bool end_say(const struct run *run)
 		return false;
 	if (!verdict.is_said && mark(run, ".verdict", verdict.text, verdict.bytes)) {
 		text_write(verdict.text, verdict.bytes);
-		summary_path(run);
+		path_say(run);
 	}
 	verdict.is_said = true;
 	return true;
