@@ -99,8 +99,15 @@ void where_sample(struct where_process *p);
 
 /* ---- where_python.c ---- */
 
-/* Records the Python frames of the threads. */
-void where_python(const struct where_process *p);
+/* Records the Python frames of the threads. Each frame of a thread that polls is shown to `tasks` until that returns
+ * true: see where_tasks(). */
+void where_python(const struct where_process *p, bool (*tasks)(uint32_t tid, const char *frame));
+
+/* ---- where_tasks.c ---- */
+
+/* Records where asyncio's tasks wait, if the frame is one of asyncio's own functions. False: it is none. To be called
+ * by where_python() only. */
+bool where_tasks(uint32_t tid, const char *frame);
 
 /* ---- where_arguments.c ---- */
 

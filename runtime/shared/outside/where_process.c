@@ -299,7 +299,7 @@ int where_process_record(uint32_t pid, uint64_t start, uint64_t patience_ns, uns
 		record_children(&p);
 	}
 	if (!error)
-		where_python(&p);
+		where_python(&p, where_tasks);
 	free(p.threads);
 	free(maps);
 	/* It has ended meanwhile, and its PID may be another process's. */

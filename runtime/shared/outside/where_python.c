@@ -450,7 +450,8 @@ static bool is_polling(const struct where_process *p, uint32_t tid)
 	return false;
 }
 
-static void stack_walk(const struct where_process *p, const struct python_state *s)
+static void stack_walk(const struct where_process *p, const struct python_state *s,
+		       bool (*tasks)(uint32_t tid, const char *frame))
 {
 	static struct python_walk w;
 	const struct pystack_layout *l = &python.layout;
@@ -473,7 +474,7 @@ static void stack_walk(const struct where_process *p, const struct python_state 
 			break;
 		if (number < LOCK_FRAMES && python.futex_count)
 			locks_find(s->tid, number, at, python_word_in(frame, l->code) & ~(uint64_t)l->tags);
-		if (may_have_tasks && where_tasks(s->tid, frame))
+		if (may_have_tasks && tasks(s->tid, frame))
 			may_have_tasks = false;
 		outermost = is_shim(l, frame) ? outermost : at;
 		at = python_word_in(frame, l->previous);
@@ -485,7 +486,7 @@ static void stack_walk(const struct where_process *p, const struct python_state 
 	where_record(TF_WHERE_PYTHON_STACK, &head, sizeof(head), w.frames, w.count * sizeof(*w.frames));
 }
 
-void where_python(const struct where_process *p)
+void where_python(const struct where_process *p, bool (*tasks)(uint32_t tid, const char *frame))
 {
 	struct where_symbol symbols[SYMBOLS] = {
 		[RUNTIME] = {"_PyRuntime", 0},
@@ -520,5 +521,5 @@ void where_python(const struct where_process *p)
 	}
 	states_read(runtime);
 	for (size_t i = 0; i < python.count; i++)
-		stack_walk(p, &python.states[i]);
+		stack_walk(p, &python.states[i], tasks);
 }

@@ -55,8 +55,3 @@ struct python_walk {
 };
 /* Adds a frame, of which there are at least 5/8 of PYSTACK_FRAME_BYTES. False: it is not as expected. */
 bool python_frame_add(struct python_walk *w, const char *frame);
-
-/* ---- where_tasks.c ---- */
-
-/* Records where asyncio's tasks wait, if the frame is one of asyncio's own functions. False: it is none. */
-bool where_tasks(uint32_t tid, const char *frame);
