@@ -50,7 +50,7 @@ static void put(uint8_t (*numbers)[TF_DATA_BYTES], unsigned number, int64_t valu
 	memcpy(numbers[number], &value, TF_DATA_BYTES);
 }
 
-/* Two lines of a block: hits, us. */
+/* A line of a block and the next one, unless that is of another block: hits, us. */
 static void lines(uint32_t id, uint32_t block, uint32_t line, int64_t hits, int64_t us, int64_t next_hits,
 		  int64_t next_us)
 {
@@ -59,8 +59,10 @@ static void lines(uint32_t id, uint32_t block, uint32_t line, int64_t hits, int6
 	put(l.numbers, TF_LINES_KEY, id | (int64_t)block << 32);
 	put(l.numbers, TF_LINES_HITS + line % 32, hits);
 	put(l.numbers, TF_LINES_TICKS + line % 32, us * 1000);
-	put(l.numbers, TF_LINES_HITS + line % 32 + 1, next_hits);
-	put(l.numbers, TF_LINES_TICKS + line % 32 + 1, next_us * 1000);
+	if (line % 32 < 31) {
+		put(l.numbers, TF_LINES_HITS + line % 32 + 1, next_hits);
+		put(l.numbers, TF_LINES_TICKS + line % 32 + 1, next_us * 1000);
+	}
 	writer_blob(&t, TF_BLOB_LINES, t.number, &l, sizeof(l));
 }
 
