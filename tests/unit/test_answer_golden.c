@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compares what is said of ready-made captures with tests/golden/answer.CAPTURE.txt: the summary, the tables of the
- * answer, the critical path, and what edits save. PILLION_GOLDEN and PILLION_GOLDEN_UPDATE work as in
- * test_emit_golden. */
+ * answer, the critical path, and what edits save. See golden.h. */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
 #include <inttypes.h>
-#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,7 +12,7 @@
 #include "report/answers/summary/summary.h"
 #include "report/causes/path.h"
 #include "report/causes/price.h"
-#include "opened.h"
+#include "golden.h"
 
 enum { NARROW = 60 };
 
@@ -98,8 +96,7 @@ ParameterizedTestParameters(answer, is_as_it_was)
 
 ParameterizedTest(struct made *g, answer, is_as_it_was)
 {
-	char directory[] = "/tmp/pillion-answer-XXXXXX", path[4096], here[] = __FILE__, *then, *now = NULL;
-	const char *golden = getenv("PILLION_GOLDEN");
+	char directory[] = "/tmp/pillion-answer-XXXXXX", name[64], *now = NULL;
 	struct model model;
 	struct report_context context = {.model = &model};
 	SCOPED(buffer) summary = {0}, narrow = {0};
@@ -115,19 +112,8 @@ ParameterizedTest(struct made *g, answer, is_as_it_was)
 	fprintf(out, "%s== in %d columns\n%s", buffer_string(&summary), NARROW, buffer_string(&narrow));
 	print_answer(out, &context);
 	fclose(out);
-	snprintf(path, sizeof(path), "%s%s/answer.%s.txt", golden ? golden : dirname(here), golden ? "" : "/../golden",
-		 g->name);
-	if (getenv("PILLION_GOLDEN_UPDATE")) {
-		FILE *f = fopen(path, "we");
-
-		cr_assert_not_null(f);
-		fputs(now, f);
-		fclose(f);
-	}
-	then = read_file(path);
-	cr_assert_str_eq(now, then, "%s differs:\n%s", path, now);
-	free(then);
-	free(now);
+	snprintf(name, sizeof(name), "answer.%s.txt", g->name);
+	golden_compare(name, now);
 	symbols_free(context.symbols);
 	model_done(&model);
 	capture_remove(directory);

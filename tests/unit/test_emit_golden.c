@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compares each report, in some format, of the example capture, the job (.job), the arguments (.arguments), the sums
  * (.sums), the messages (.mpi), the late rank (.ranks) or the calls that concern names of files (.metadata) with
- * tests/golden/REPORT.FORMAT; a table without rows fails. PILLION_GOLDEN names another directory for these files; if
- * PILLION_GOLDEN_UPDATE is set they are written instead of compared. */
+ * tests/golden/REPORT.FORMAT; a table without rows fails. See golden.h. */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
-#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "report/answers/rule.h"
 #include "report/tables/report.h"
-#include "opened.h"
+#include "golden.h"
 
 #define JOB ".job"
 #define ARGUMENTS ".arguments"
@@ -157,18 +155,6 @@ ParameterizedTestParameters(golden, report_is_as_it_was)
 	return cr_make_param_array(struct golden, cases, sizeof(cases) / sizeof(*cases));
 }
 
-static void golden_path(const struct golden *g, char *path, size_t size)
-{
-	const char *directory = getenv("PILLION_GOLDEN");
-	char here[] = __FILE__;
-
-	if (directory)
-		snprintf(path, size, "%s/%s%s.%s", directory, g->report, g->suffix, format_names[g->format]);
-	else
-		snprintf(path, size, "%s/../golden/%s%s.%s", dirname(here), g->report, g->suffix,
-			 format_names[g->format]);
-}
-
 static void emit_report(struct emit *e, const struct report_context *c, const char *name)
 {
 	struct table table = {0};
@@ -240,18 +226,8 @@ static char *made(const struct golden *g)
 
 ParameterizedTest(struct golden *g, golden, report_is_as_it_was)
 {
-	char path[4096], *now = made(g), *then;
+	char name[128];
 
-	golden_path(g, path, sizeof(path));
-	if (getenv("PILLION_GOLDEN_UPDATE")) {
-		FILE *f = fopen(path, "we");
-
-		cr_assert_not_null(f);
-		fputs(now, f);
-		fclose(f);
-	}
-	then = read_file(path);
-	cr_assert_str_eq(now, then, "%s differs:\n%s", path, now);
-	free(now);
-	free(then);
+	snprintf(name, sizeof(name), "%s%s.%s", g->report, g->suffix, format_names[g->format]);
+	golden_compare(name, made(g));
 }

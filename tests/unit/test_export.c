@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compares exports of the example capture, or of the one with all arguments (.arguments), with
- * tests/golden/export_TYPE[.METRIC].EXTENSION, and tests where exports are written. PILLION_GOLDEN and
- * PILLION_GOLDEN_UPDATE work as in test_emit_golden. */
+ * tests/golden/export_TYPE[.METRIC].EXTENSION, and tests where exports are written. See golden.h. */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
 #include <errno.h>
-#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "report/export/export.h"
-#include "opened.h"
+#include "golden.h"
 
 struct opened {
 	char directory[64];
@@ -72,8 +70,7 @@ ParameterizedTestParameters(export, is_as_it_was)
 
 ParameterizedTest(struct golden *g, export, is_as_it_was)
 {
-	char path[4096], made[] = "/tmp/pillion-export-made-XXXXXX", here[] = __FILE__, *now, *then;
-	const char *directory = getenv("PILLION_GOLDEN");
+	char name[128], made[] = "/tmp/pillion-export-made-XXXXXX";
 	struct opened o;
 	int fd = mkstemp(made);
 
@@ -83,15 +80,8 @@ ParameterizedTest(struct golden *g, export, is_as_it_was)
 		if (!strcmp(metrics[i].name, g->metric))
 			o.x.metric = i;
 	cr_assert_eq(export_write(&o.x, export_find(g->type), made, true, &o.err), 0, "%s", o.err.text);
-	now = read_file(made);
-	snprintf(path, sizeof(path), "%s%s/export_%s%s%s.%s", directory ? directory : dirname(here),
-		 directory ? "" : "/../golden", g->type, *g->metric ? "." : "", g->metric, g->extension);
-	if (getenv("PILLION_GOLDEN_UPDATE"))
-		write_file(path, now);
-	then = read_file(path);
-	cr_assert_str_eq(now, then, "%s differs:\n%s", path, now);
-	free(now);
-	free(then);
+	snprintf(name, sizeof(name), "export_%s%s%s.%s", g->type, *g->metric ? "." : "", g->metric, g->extension);
+	golden_compare(name, read_file(made));
 	close(fd);
 	unlink(made);
 	close_example(&o);
@@ -114,21 +104,14 @@ static size_t read_bytes(const char *path, uint8_t *ret, size_t most)
 static void compare_columns(const char *made, const char *type, const char *table, const char *extension)
 {
 	static uint8_t now[1 << 16], then[1 << 16];
-	char path[4200], here[] = __FILE__;
-	const char *golden = getenv("PILLION_GOLDEN");
+	char path[4200], name[128];
 	size_t size;
 
 	snprintf(path, sizeof(path), "%s/%s%s", made, table, extension);
 	size = read_bytes(path, now, sizeof(now));
-	snprintf(path, sizeof(path), "%s%s/export_%s.%s%s", golden ? golden : dirname(here), golden ? "" : "/../golden",
-		 type, table, extension);
-	if (getenv("PILLION_GOLDEN_UPDATE")) {
-		FILE *f = fopen(path, "we");
-
-		cr_assert_not_null(f);
-		fwrite(now, 1, size, f);
-		fclose(f);
-	}
+	snprintf(name, sizeof(name), "export_%s.%s%s", type, table, extension);
+	golden_path(name, path, sizeof(path));
+	golden_update(path, now, size);
 	cr_assert_eq(read_bytes(path, then, sizeof(then)), size, "%s", path);
 	cr_assert_arr_eq(now, then, size, "%s", path);
 }

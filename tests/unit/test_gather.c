@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What `pillion diff` sums of ready-made captures by each kind of name, for the whole run and over the steps of a
  * range, beside tests/golden/gather.txt: "name|alike|count|total|squares of samples".
- * PILLION_GOLDEN and PILLION_GOLDEN_UPDATE work as in test_emit_golden. */
+ * See golden.h. */
 #include <criterion/criterion.h>
 #include <inttypes.h>
-#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/answers/diff/gather.h"
-#include "opened.h"
+#include "golden.h"
 
 static char directory[] = "/tmp/pillion-gather-XXXXXX";
 static struct model model;
@@ -58,8 +57,7 @@ Test(gather, is_as_it_was)
 	static const struct {
 		const char *name, *over;
 	} all[] = {{"job", NULL}, {"job", "step"}, {"job", "none"}, {"example", NULL}, {"ranks", NULL}};
-	char path[4096], here[] = __FILE__, *now = NULL, *then;
-	const char *golden = getenv("PILLION_GOLDEN");
+	char *now = NULL;
 	size_t size;
 	FILE *out = open_memstream(&now, &size);
 
@@ -75,16 +73,5 @@ Test(gather, is_as_it_was)
 		capture_remove(directory);
 	}
 	fclose(out);
-	snprintf(path, sizeof(path), "%s%s/gather.txt", golden ? golden : dirname(here), golden ? "" : "/../golden");
-	if (getenv("PILLION_GOLDEN_UPDATE")) {
-		FILE *f = fopen(path, "we");
-
-		cr_assert_not_null(f);
-		fputs(now, f);
-		fclose(f);
-	}
-	then = read_file(path);
-	cr_assert_str_eq(now, then, "%s differs:\n%s", path, now);
-	free(now);
-	free(then);
+	golden_compare("gather.txt", now);
 }

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compares the rows of nsys's tables for ready-made captures with tests/golden/nsys_rows.CAPTURE.txt: a line
- * "TABLE|value|..." for each row, without the rows that are the same for every capture. PILLION_GOLDEN and
- * PILLION_GOLDEN_UPDATE work as in test_emit_golden. */
+ * "TABLE|value|..." for each row, without the rows that are the same for every capture. See golden.h. */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
 #include <inttypes.h>
-#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/tables/nsys/nsys_rows.h"
-#include "opened.h"
+#include "golden.h"
 
 struct rows {
 	struct nsys_output output;
@@ -98,24 +96,11 @@ ParameterizedTestParameters(nsys_rows, are_as_they_were)
 
 ParameterizedTest(struct kind *k, nsys_rows, are_as_they_were)
 {
-	char path[4096], here[] = __FILE__, *now, *then;
-	const char *directory = getenv("PILLION_GOLDEN");
+	char name[64];
 	struct rows r;
 
-	now = rows_of(k->name, NSYS_ALL_TABLES & ~LEFT_OUT, &r);
-	snprintf(path, sizeof(path), "%s%s/nsys_rows.%s.txt", directory ? directory : dirname(here),
-		 directory ? "" : "/../golden", k->name);
-	if (getenv("PILLION_GOLDEN_UPDATE")) {
-		FILE *f = fopen(path, "we");
-
-		cr_assert_not_null(f);
-		fputs(now, f);
-		fclose(f);
-	}
-	then = read_file(path);
-	cr_assert_str_eq(now, then, "%s differs:\n%s", path, now);
-	free(now);
-	free(then);
+	snprintf(name, sizeof(name), "nsys_rows.%s.txt", k->name);
+	golden_compare(name, rows_of(k->name, NSYS_ALL_TABLES & ~LEFT_OUT, &r));
 }
 
 Test(nsys_rows, ids_do_not_depend_on_what_is_wanted)
