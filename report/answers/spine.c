@@ -60,12 +60,6 @@ static void add_calls(const struct spine_finder *f, size_t time, struct map *cal
 	}
 }
 
-/* The top level of a file is around all that the program does: no caller, and a place only for what it does itself. */
-static bool is_top(const struct spine_finder *f, uint32_t function)
-{
-	return !strcmp(f->own->functions[function].name, "<module>");
-}
-
 static void find_drops(struct spine_finder *f)
 {
 	SCOPED(map) calls = {0}, last = {0};
@@ -75,7 +69,8 @@ static void find_drops(struct spine_finder *f)
 		add_calls(f, i, &calls, &last);
 	}
 	for (size_t i = 0; i < f->own->function_count; i++)
-		f->drop[i] = is_top(f, (uint32_t)i) ? f->own_ns[i] : f->inclusive[i];
+		/* The top level is around all that the program does: a place only for what it does itself. */
+		f->drop[i] = own_is_top(f->own, (uint32_t)i) ? f->own_ns[i] : f->inclusive[i];
 	array_each(const struct map_slot, call, calls.slots, calls.size) {
 		uint64_t left = call->used ? f->inclusive[call->a] - call->value : 0;
 
@@ -96,7 +91,7 @@ static void add_callers(struct spine_finder *f, size_t time, uint32_t place)
 	for (uint32_t i = at + 1; i < count; i++) {
 		uint32_t function = frames[i].function;
 
-		if (function == place || f->seen[function] == time + 1 || is_top(f, function))
+		if (function == place || f->seen[function] == time + 1 || own_is_top(f->own, function))
 			continue;
 		f->seen[function] = time + 1;
 		f->through[function] += f->times[time].ns;
@@ -223,7 +218,7 @@ static size_t next_place(struct spine_finder *f, const struct spine *first)
 		if (f->is_printed[i] || !f->drop[i] || f->drop[i] < f->least_ns ||
 		    (best != SIZE_MAX && f->drop[i] <= f->drop[best]))
 			continue;
-		if (first && is_top(f, (uint32_t)i))
+		if (first && own_is_top(f->own, (uint32_t)i))
 			continue;
 		if (first) {
 			find_through(f, (uint32_t)i);

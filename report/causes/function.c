@@ -83,7 +83,7 @@ static float *shares_of(struct causality *s, bool (*is_below)(struct wanted *, c
 /* What the top of a file imports has a price by itself. */
 static bool is_others_import(const struct wanted *w, uint32_t stack, uint32_t function)
 {
-	return w->own->stacks[stack].is_import && !strcmp(w->own->functions[function].name, "<module>");
+	return w->own->stacks[stack].is_import && own_is_top(w->own, function);
 }
 
 static bool is_below_own(struct wanted *w, const struct editable_stack *stack)
@@ -118,7 +118,8 @@ float *function_shares(struct causality *s, struct own_stacks *own, const uint32
 /* "f" and "C.f" are C.f; "job.py:f" is that of this file. */
 static bool is_of_name(const char *wanted, const char *name, const char *file)
 {
-	const char *colon = strrchr(wanted, ':'), *plain = colon && colon[-1] != ':' ? colon + 1 : wanted;
+	const char *colon = strrchr(wanted, ':');
+	const char *plain = colon && (colon == wanted || colon[-1] != ':') ? colon + 1 : wanted;
 	size_t length = strlen(name), size = strlen(plain);
 	struct buffer of = {0};
 	bool is_file = plain == wanted;

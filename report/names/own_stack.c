@@ -348,6 +348,11 @@ uint32_t own_stack_of(struct own_stacks *o, const struct image *image, uint32_t 
 	return (uint32_t)(o->stack_count - 1);
 }
 
+bool own_is_top(const struct own_stacks *o, uint32_t function)
+{
+	return !strcmp(o->functions[function].name, "<module>");
+}
+
 bool own_stack_has(const struct own_stacks *o, uint32_t stack, uint32_t function)
 {
 	const struct own_frame *frames = own_frames(o, stack);
