@@ -7,16 +7,19 @@ set -u
 has_unwinder || skip_all 'built without the unwinder'
 
 target=causes
+saves='(a change there )?saves '
 
 line() { # TEXT: FILE:LINE of the target's source that contains it
 	local text="/\* $1 \*/"
 	printf '%s.c:%s\n' $target "$(grep -n "$text" "$tests_dir/../targets/$target.c" | sed 's/:.*//')"
 }
 
-record() { # FORM
+record() { # FORM: slow and fixed; of FORM.py, where there is one
+	local form program=("$targets/$target" "$1")
+	[ -e "$1.py" ] && program=(python3 "$1.py")
 	for form in slow fixed; do
 		LD_LIBRARY_PATH=$PILLION_BUILD_DIR/tests/doubles \
-			pillion -f -o "$1_$form" "$targets/$target" "$1" $form 2>/dev/null
+			pillion -f -o "$1_$form" --stats=false "${program[@]}" $form >/dev/null 2>&1
 	done
 }
 
@@ -33,17 +36,17 @@ near() { # PREDICTED REAL: to a quarter and 120 ms
 	[ $(($1 - $2)) -le $(($2 / 4 + 120)) ] && [ $(($2 - $1)) -le $(($2 / 4 + 120)) ]
 }
 
-# What is predicted is what the repair saves.
+# What is predicted is what the repair saves. A busy machine may stop a program for longer than it runs, so there are
+# three recordings at most.
 holds() { # FORM EDIT TEXT
-	record "$1"
-	foretold "$1" "$2" "$3"
-}
-
-foretold() { # NAME EDIT TEXT: of NAME_slow and NAME_fixed
-	local real predicted low high difference
-	real=$(($(run_ms "$1_slow") - $(run_ms "$1_fixed")))
-	read -r difference predicted low high < <(saved "$1_slow" "$2")
-	diag "$1: predicted $predicted ms [$low, $high], real $real ms"
+	local real predicted difference low high
+	for _ in 1 2 3; do
+		record "$1"
+		real=$(($(run_ms "$1_slow") - $(run_ms "$1_fixed")))
+		read -r difference predicted low high < <(saved "$1_slow" "$2")
+		diag "$1: predicted $predicted ms [$low, $high], real $real ms"
+		near "$predicted" "$real" && break
+	done
 	is "$difference" "$predicted" "$3: saved is before - after"
 	ok "$3" near "$predicted" "$real"
 }
@@ -62,7 +65,7 @@ holds pool workers=4 'a pool of twice as many workers'
 
 # Each process has its own code objects of the line that both workers wait in.
 pillion -f -o loader --stats=false python3 "$tests_dir/../../examples/tutorials/loader.py" >/dev/null 2>&1
-told='the 2 workers are blocked [0-9]+ % of the time in [a-z_]+ \(40 calls\): .*loader\.py:11 load.*; saves '
+told='the 2 workers are blocked [0-9]+ % of the time in [a-z_]+ \(40 calls\): .*loader\.py:11 load.*; '"$saves"
 like "$(report stats --summary loader.pillion | tr -s '\n ' ' ')" "FIX FIRST $told" \
 	'workers in Python: their line is named'
 like "$(report analyze loader.pillion)" "^ *FIX FIRST +$told" \
@@ -76,11 +79,8 @@ for i in range(10):
         subprocess.run(['sh', '-c', 'sleep 0.06; true'], capture_output=True)
     time.sleep(0.02)
 END
-for form in slow fixed; do
-	pillion -f -o "steps_$form" --stats=false python3 steps.py $form >/dev/null 2>&1
-done
-foretold steps line~steps.py:4=0 'a program that is started in each step'
-like "$(report stats --summary steps_slow.pillion | tr -s '\n ' ' ')" 'FIX FIRST [^;]*steps\.py:4 [^;]*; saves ' \
+holds steps line~steps.py:4=0 'a program that is started in each step'
+like "$(report stats --summary steps_slow.pillion | tr -s '\n ' ' ')" 'FIX FIRST [^;]*steps\.py:4 [^;]*; '"$saves" \
 	'the line that starts it is named'
 
 # Threads that only look whether time is over, or whether there is work, keep no run as long as it is.
@@ -109,10 +109,7 @@ work.put(0)
 for thread in threads:
     thread.join()
 END
-for form in slow fixed; do
-	pillion -f -o "beat_$form" --stats=false python3 beat.py $form >/dev/null 2>&1
-done
-foretold beat line~beat.py:18=0 'a job with a heartbeat and a worker that looks for work'
+holds beat line~beat.py:18=0 'a job with a heartbeat and a worker that looks for work'
 
 # multiprocessing gives its workers their first line by `python -c`.
 cat >spawned.py <<'END'
@@ -134,7 +131,7 @@ pool_saves() { # NAME LINE LEAST: ms that no sleep in the workers saves, and whe
 	read -r _ predicted low high < <(saved "$1" "line~$1.py:$2=0")
 	diag "$1: predicted $predicted ms [$low, $high]"
 	ok "$1: the sleeps of workers cost the run" [ "$predicted" -ge "$3" ]
-	like "$(report stats --summary "$1.pillion" | tr -s '\n ' ' ')" "FIX FIRST [^;]*$1\.py:$2 .*; saves " \
+	like "$(report stats --summary "$1.pillion" | tr -s '\n ' ' ')" "FIX FIRST [^;]*$1\.py:$2 .*; $saves" \
 		"$1: the line is named"
 }
 cat >pool_get.py <<'END'
