@@ -220,17 +220,20 @@ static void moment_add(struct reading_calls *r, const struct event *e)
 		put(&r->linker->of[kind], &m);
 }
 
-/* The call that the thread was in at its end: it did nothing else. */
+/* The call that the thread was in at its end: it did nothing else. So ends the last barrier of a thread of OpenMP. */
 static void add_current(struct reading_calls *r, const struct actor *a)
 {
+	struct moment m = {.actor = r->actor, .what = NODE_NONE, .end_ns = a->end_ns};
 	uint32_t function;
-	uint64_t start, start_ns;
+	uint64_t start;
 
 	if (!thread_current(a->thread, &function, &start))
 		return;
-	start_ns = causes_ns(r->linker->causes, r->image, start);
-	if (start_ns + CAUSES_WAIT_NS <= a->end_ns)
-		list_add(&r->linker->long_calls, (struct actor_call){start_ns, a->end_ns});
+	m.start_ns = causes_ns(r->linker->causes, r->image, start);
+	if (m.start_ns + CAUSES_WAIT_NS <= m.end_ns)
+		list_add(&r->linker->long_calls, (struct actor_call){m.start_ns, m.end_ns});
+	if (function < a->image->trace->functions->count && r->kinds[function] == MOMENT_TEAM)
+		put(&r->linker->of[MOMENT_TEAM], &m);
 }
 
 /* Rounded down. */

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Ranks of MPI with teams of OpenMP (libgomp): a rank that is late because its threads have unequal work, whichever
 # thread is late, or wait at a barrier, is explained so with the line; one whose threads all have more work is not.
+# Ranks whose threads send and receive: without the sleep of the late thread the run is shorter by it.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -36,4 +37,8 @@ like "$row" '"Late Ranks":"rank 1"' 'more: the rank'
 unlike "$row" '"Cause":"waits for OpenMP' 'more: threads with equal work do not wait for each other'
 report analyze -r straggling_rank worker.pillion >out 2>err
 like "$(cat out)" 'rank 1 arrives last at MPI_Barrier.* while it waits for its OpenMP threads' 'in words'
+run multiple
+line=$(grep -n 'late: multiple' "$source" | cut -d: -f1)
+saved=$(report whatif -q -f json multiple.pillion "line~mpi_openmp.c:$line=0" | grep -o '"Saved (ns)":[0-9]*')
+ok 'multiple: most of the 450 ms are saved' test "${saved##*:}" -gt 225000000
 done_testing

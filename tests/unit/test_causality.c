@@ -244,6 +244,18 @@ Test(causality, a_team_leaves_a_barrier_when_the_last_thread_has_arrived)
 	cr_expect_eq(saved_without_the_line(), 20, "then the second thread is the last one");
 }
 
+/* The worker sleeps at line 7 until 200 ms in the only region of the program, at whose end it waits until the process
+ * ends, because no other region begins. */
+Test(causality, a_team_leaves_its_last_region_when_the_last_thread_has_arrived)
+{
+	uint64_t at_line = late_line();
+
+	writer_call(&worker, f_sleep, BEGIN + 200 * MS, 190 * MS, &at_line, 1);
+	writer_page(&worker)->current = (uint64_t)(f_end + 1) << TF_CURRENT_SHIFT | (BEGIN + 200 * MS);
+	writer_call(&host, f_end, BEGIN + 201 * MS, 195 * MS, NULL, 0);
+	cr_expect_eq(saved_without_the_line(), 190);
+}
+
 static void take_actor(void *of, enum critical_kind kind, uint32_t node, uint32_t what, double ns)
 {
 	const struct causality *s = of;

@@ -50,14 +50,20 @@ struct open_wait {
 	struct mpi_wait best; /* ns 0: none */
 };
 
+/* A thread is taken to wait for its own requests if it has begun any. */
+struct matched_thread {
+	size_t pending;		 /* unmatched nonblocking receives and collectives */
+	struct mpi_side arrival; /* the latest of those for whom a request waits; image NULL: none */
+	enum mpi_wait_kind arrival_kind;
+	struct mpi_side poll;	 /* tests in a row; image NULL: none */
+	struct open_wait *waits; /* whose senders may still be unmatched */
+	size_t wait_count;
+};
+
 struct matched_rank {
 	bool receives_unknown, sends_unknown; /* from here on */
-	size_t pending;			      /* unmatched nonblocking receives and collectives */
-	struct mpi_side arrival;	      /* the latest of those for whom a request waits; image NULL: none */
-	enum mpi_wait_kind arrival_kind;
-	struct mpi_side poll;		      /* tests in a row; image NULL: none */
-	struct open_wait *waits;	      /* whose senders may still be unmatched */
-	size_t wait_count;
+	struct matched_thread *threads;	      /* in the order of the trace */
+	struct matched_thread *requests;      /* which of them has begun one last; NULL: none */
 };
 
 struct matched_job {
@@ -87,6 +93,24 @@ struct matching {
 	struct mpi_wait_counts *counts;
 };
 
+static struct matched_thread *thread_of(const struct matched_job *job, const struct mpi_side *side)
+{
+	return &job->ranks[side->rank].threads[side->thread - side->image->trace->threads];
+}
+
+static struct matched_thread *waits_of(const struct matched_job *job, const struct mpi_side *side)
+{
+	struct matched_thread *own = thread_of(job, side), *other = job->ranks[side->rank].requests;
+
+	return own->pending || own->arrival.image || !other ? own : other;
+}
+
+static void note_request(struct matched_job *job, const struct mpi_side *side)
+{
+	job->ranks[side->rank].requests = thread_of(job, side);
+	job->ranks[side->rank].requests->pending++;
+}
+
 static void report(const struct matching *x, enum mpi_wait_kind kind, const struct mpi_side *waiting,
 		   const struct mpi_side *late, bool is_meeting)
 {
@@ -104,14 +128,14 @@ static void report_wait(const struct matching *x, enum mpi_wait_kind kind, const
 
 /* ---- waits for requests ---- */
 
-static void close_waits(const struct matching *x, struct matched_rank *r, size_t count)
+static void close_waits(const struct matching *x, struct matched_thread *t, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (r->waits[i].best.ns)
-			report_wait(x, r->waits[i].best.kind, &r->waits[i].side, &r->waits[i].best.late);
-	r->wait_count -= count;
-	if (r->wait_count)
-		memmove(r->waits, r->waits + count, r->wait_count * sizeof(*r->waits));
+		if (t->waits[i].best.ns)
+			report_wait(x, t->waits[i].best.kind, &t->waits[i].side, &t->waits[i].best.late);
+	t->wait_count -= count;
+	if (t->wait_count)
+		memmove(t->waits, t->waits + count, t->wait_count * sizeof(*t->waits));
 }
 
 static void improve_wait(struct open_wait *w, const struct mpi_side *sender, enum mpi_wait_kind kind)
@@ -126,53 +150,53 @@ static void improve_wait(struct open_wait *w, const struct mpi_side *sender, enu
 }
 
 /* A nonblocking receive was matched, or all have begun a nonblocking collective. The wait that was in progress when the
- * sender, or the last of them, began may come later. NULL: the rank has to wait for nobody. */
-static void note_arrival(const struct matching *x, struct matched_rank *r, const struct mpi_side *late,
+ * sender, or the last of them, began may come later. NULL: it has to wait for nobody. */
+static void note_arrival(const struct matching *x, struct matched_thread *t, const struct mpi_side *late,
 			 enum mpi_wait_kind kind)
 {
-	if (late && (!r->arrival.image || late->start_ns > r->arrival.start_ns)) {
-		r->arrival = *late;
-		r->arrival_kind = kind;
+	if (late && (!t->arrival.image || late->start_ns > t->arrival.start_ns)) {
+		t->arrival = *late;
+		t->arrival_kind = kind;
 	}
-	for (size_t i = 0; late && i < r->wait_count; i++)
-		improve_wait(&r->waits[i], late, kind);
-	if (!--r->pending)
-		close_waits(x, r, r->wait_count);
+	for (size_t i = 0; late && i < t->wait_count; i++)
+		improve_wait(&t->waits[i], late, kind);
+	if (!--t->pending)
+		close_waits(x, t, t->wait_count);
 }
 
-static void note_wait(const struct matching *x, struct matched_rank *r, const struct mpi_side *side)
+static void note_wait(const struct matching *x, struct matched_thread *t, const struct mpi_side *side)
 {
 	struct open_wait w = {.side = *side};
 
-	if (r->arrival.image)
-		improve_wait(&w, &r->arrival, r->arrival_kind);
-	if (!w.best.ns && !r->pending)
+	if (t->arrival.image)
+		improve_wait(&w, &t->arrival, t->arrival_kind);
+	if (!w.best.ns && !t->pending)
 		return;
-	if (!r->waits)
-		r->waits = mem_alloc(OPEN_WAITS * sizeof(*r->waits));
-	if (r->wait_count == OPEN_WAITS)
-		close_waits(x, r, 1);
-	r->waits[r->wait_count++] = w;
-	if (!r->pending)
-		close_waits(x, r, r->wait_count);
+	if (!t->waits)
+		t->waits = mem_alloc(OPEN_WAITS * sizeof(*t->waits));
+	if (t->wait_count == OPEN_WAITS)
+		close_waits(x, t, 1);
+	t->waits[t->wait_count++] = w;
+	if (!t->pending)
+		close_waits(x, t, t->wait_count);
 }
 
-static void end_poll(const struct matching *x, struct matched_rank *r)
+static void end_poll(const struct matching *x, struct matched_thread *t)
 {
-	if (r->poll.image)
-		note_wait(x, r, &r->poll);
-	r->poll.image = NULL;
+	if (t->poll.image)
+		note_wait(x, t, &t->poll);
+	t->poll.image = NULL;
 }
 
-static void note_poll(const struct matching *x, struct matched_rank *r, const struct mpi_side *side)
+static void note_poll(const struct matching *x, struct matched_thread *t, const struct mpi_side *side)
 {
-	if (r->poll.image && side->start_ns > r->poll.end_ns + POLL_NS)
-		end_poll(x, r);
-	if (!r->poll.image)
-		r->poll = *side;
-	r->poll.end_ns = side->end_ns;
+	if (t->poll.image && side->start_ns > t->poll.end_ns + POLL_NS)
+		end_poll(x, t);
+	if (!t->poll.image)
+		t->poll = *side;
+	t->poll.end_ns = side->end_ns;
 	if (side->stack)
-		r->poll.stack = side->stack;
+		t->poll.stack = side->stack;
 }
 
 /* ---- collectives ---- */
@@ -199,7 +223,7 @@ static void finish_later(const struct matching *x, struct matched_job *job, size
 						      ? &m->sides[m->root]
 						      : NULL;
 
-		note_arrival(x, &job->ranks[m->sides[i].rank], late, MPI_LATE_IN_COLLECTIVE);
+		note_arrival(x, thread_of(job, &m->sides[i]), late, MPI_LATE_IN_COLLECTIVE);
 	}
 }
 
@@ -265,7 +289,8 @@ static void enter_collective(const struct matching *x, struct matched_job *job, 
 	m = &t->open[t->next + (number - t->first)];
 	m->sides[at->rank] = *side;
 	m->root = root >= 0 && (size_t)root < ranks ? (uint32_t)root : UINT32_MAX;
-	job->ranks[side->rank].pending += class >= MPI_LATER;
+	if (class >= MPI_LATER)
+		note_request(job, side);
 	if (++m->arrived == ranks)
 		finish_meeting(x, job, ranks, class, m);
 	close_meetings(t, ranks);
@@ -292,7 +317,7 @@ static void match_message(const struct matching *x, struct matched_job *job, con
 	if (received->is_blocking)
 		report_wait(x, MPI_LATE_SENDER, &received->side, &sent->side);
 	else
-		note_arrival(x, &job->ranks[received->side.rank], &sent->side, MPI_LATE_SENDER);
+		note_arrival(x, thread_of(job, &received->side), &sent->side, MPI_LATE_SENDER);
 	/* A send that returned before does not wait for the receiver. */
 	if (sent->is_blocking && received->side.start_ns <= sent->side.end_ns)
 		report_wait(x, MPI_LATE_RECEIVER, &sent->side, &received->side);
@@ -328,7 +353,7 @@ static void take_half(const struct matching *x, struct matched_job *job, const s
 		return;
 	c = channel_of(job, at->communicator, from, to, tag);
 	if (!is_send && !half->is_blocking)
-		job->ranks[rank].pending++;
+		note_request(job, &half->side);
 	if (c->next < c->count && c->are_sends != is_send) {
 		struct half other = c->halves[c->next++];
 
@@ -385,16 +410,17 @@ static void match_call(const struct matching *x, struct matched_job *job, uint8_
 {
 	struct half half = {*side, class == MPI_SEND || class == MPI_RECEIVE};
 	struct matched_rank *rank = &job->ranks[side->rank];
+	struct matched_thread *thread = waits_of(job, side);
 	int64_t peer = -1, tag = 0;
 	struct rank_place at;
 
 	if (class == MPI_POLL) {
-		note_poll(x, rank, side);
+		note_poll(x, thread, side);
 		return;
 	}
-	end_poll(x, rank);
+	end_poll(x, thread);
 	if (class == MPI_WAIT) {
-		note_wait(x, rank, side);
+		note_wait(x, thread, side);
 		return;
 	}
 	rank->sends_unknown |= class == MPI_START;
@@ -437,6 +463,7 @@ static void visit_event(const struct matching *x, const struct mpi_jobs *jobs, c
 	operation_of(t, &e->event, &op);
 	match_call(x, job, class, &op,
 		   &(struct mpi_side){.image = e->image,
+				      .thread = e->thread,
 				      .rank = rank,
 				      .function = e->event.id,
 				      .stack = (uint32_t)tf_arg_value(
@@ -459,9 +486,14 @@ static void team_done(struct collective_series *t)
 static void job_done(const struct matching *x, struct matched_job *job)
 {
 	for (size_t i = 0; job->ranks && i < job->of->count; i++) {
-		end_poll(x, &job->ranks[i]);
-		close_waits(x, &job->ranks[i], job->ranks[i].wait_count);
-		free(job->ranks[i].waits);
+		size_t count = job->of->ranks[i]->trace->thread_count;
+
+		array_each(struct matched_thread, t, job->ranks[i].threads, count) {
+			end_poll(x, t);
+			close_waits(x, t, t->wait_count);
+			free(t->waits);
+		}
+		free(job->ranks[i].threads);
 	}
 	for (size_t i = 0; i < job->communicators.count * MPI_CLASSES; i++)
 		team_done(&job->teams[i / MPI_CLASSES][i % MPI_CLASSES]);
@@ -489,6 +521,9 @@ static void match_jobs(struct matching *x, const struct mpi_jobs *jobs)
 		if (!jobs->items[i].count)
 			continue;
 		x->jobs[i].ranks = mem_alloc(jobs->items[i].count * sizeof(struct matched_rank));
+		for (size_t k = 0; k < jobs->items[i].count; k++)
+			x->jobs[i].ranks[k].threads = mem_alloc(jobs->items[i].ranks[k]->trace->thread_count *
+								sizeof(struct matched_thread));
 		mpi_communicators_find(&jobs->items[i], &x->jobs[i].communicators);
 		x->jobs[i].teams = mem_alloc(x->jobs[i].communicators.count * sizeof(*x->jobs[i].teams));
 		x->jobs[i].proc_null = mpi_proc_null(jobs->items[i].ranks[0]);

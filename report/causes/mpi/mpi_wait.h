@@ -21,6 +21,7 @@ enum mpi_wait_kind {
 /* A call of one rank. */
 struct mpi_side {
 	const struct image *image;
+	const struct trace_thread *thread;
 	uint32_t rank, function, stack; /* stack 0: not taken */
 	uint64_t start_ns, end_ns;	/* CLOCK_REALTIME */
 	bool is_shown;			/* by the filter */
