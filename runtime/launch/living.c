@@ -208,6 +208,13 @@ static void living_scan(const struct run *run)
 		closedir(d);
 }
 
+/* A scan takes milliseconds, in which srun and Hydra send SIGKILL after a signal: then a rank ends by that one. What is
+ * recorded later is read from the capture all the same, unless it is moved or packed. */
+static bool is_ending(const struct run *run)
+{
+	return run->told_ns && run->key[0] && !run->spool[0] && !run->options.pack;
+}
+
 void living_on_end(void (*forget)(struct living *))
 {
 	all.forget = forget;
@@ -266,7 +273,7 @@ unsigned living_count(struct run *run, bool with_daemons)
 	living_read(run);
 	living_read_images(run);
 	living_drop_dead();
-	if (!all.count)
+	if (!all.count && !is_ending(run))
 		living_scan(run);
 	all.is_over = run->end_ticks && !all.count;
 	for (size_t i = 0; i < all.count; i++) {

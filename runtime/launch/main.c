@@ -369,7 +369,7 @@ int main(int argc, char **argv)
 		capture_line_note(&run, run.notes[i]);
 	own_cost_calls(&run); /* COMMAND runs already: its start does not wait for this */
 	wait_command(&run);
-	witness_end();
+	witness_end(&run);
 	capture_line_child(&run);
 	oom_note(&run);
 	verdict_end(&run);

@@ -277,8 +277,9 @@ void energy_finish(struct run *run, bool leaves_processes);
 
 /* where.c: answers `pillion where` if it asks; returns the milliseconds until the next call. */
 int where_tick(struct run *run);
-/* Records what the threads do, before a signal that may end COMMAND is forwarded. SIGCHLD: `pillion where` may ask. */
-void where_signal(struct run *run, int signal);
+/* `looks`: records what the threads do, before a signal that may end COMMAND is forwarded. SIGCHLD: `pillion where` may
+ * ask. */
+void where_signal(struct run *run, int signal, bool looks);
 /* Whether a signal that may end COMMAND came so recently. */
 bool where_was_signaled(uint64_t within_ns);
 
@@ -346,7 +347,7 @@ size_t perf_build_id(const uint8_t *at, const uint8_t *end, uint8_t ret[20]);
 
 /* witness.c: a process that receives the signals of our process group. */
 void witness_begin(const struct run *run);
-void witness_end(void);
+void witness_end(const struct run *run);
 /* Whether a signal that this launcher received was sent to the whole group, and so to COMMAND. Waits shortly. */
 bool witness_has(const struct run *run, const siginfo_t *info);
 

@@ -15,8 +15,10 @@
 
 /* OTHERS_MS: how long the ranks of a step may take to end after the first; DYING_MS: where it failed, and mpirun or the
  * batch system kills the others. EARLY_MS: when the summary so far is due after SIGTERM. mpirun sends SIGKILL after one
- * second: what runs KILLED_MS after the last signal is not being ended. */
-enum { OTHERS_MS = 2000, DYING_MS = 100, STEP_MS = 20, TERMINATED_S = 10, EARLY_MS = 200, KILLED_MS = 5000 };
+ * second: what runs KILLED_MS after the last signal is not being ended. HURRIED_MS: how much later than COMMAND a job
+ * may end that a signal or a rank has ended, and whose verdict is printed. */
+enum { OTHERS_MS = 2000, DYING_MS = 100, STEP_MS = 20, TERMINATED_S = 10, EARLY_MS = 200, KILLED_MS = 5000,
+       HURRIED_MS = 100 };
 
 /* SIGKILL may follow SIGTERM, and leave the log of a job without any summary. `early_ns`: when the summary so far is
  * due, because COMMAND has not ended after SIGTERM or its announcement; UINT64_MAX: it was printed. */
@@ -24,6 +26,7 @@ static struct {
 	uint64_t terminated_ns, early_ns; /* 0: no SIGTERM */
 	pid_t early_pid;		  /* of pillion-report, 0: it does not run */
 	bool is_ours;			  /* this rank has claimed the summary */
+	uint64_t limit_ns;		  /* of the summary at the end; UINT64_MAX: none */
 } end;
 
 static void wait_step(void)
@@ -97,7 +100,7 @@ static void others_wait(const struct run *run)
 	int limit_ms = end.terminated_ns || run->status ? DYING_MS : OTHERS_MS;
 	unsigned n = 0, started;
 
-	if (!run->key[0])
+	if (!run->key[0] || end.limit_ns != UINT64_MAX)
 		return;
 	for (int ms = 0; (n = capture_launchers_running(run->directory, &started)) && ms < limit_ms; ms += STEP_MS)
 		wait_step();
@@ -132,19 +135,27 @@ static pid_t report_start(const char *const *arguments, bool is_summary)
 	_exit(EXIT_NOT_FOUND);
 }
 
+static struct timespec rest_until(uint64_t limit_ns)
+{
+	uint64_t now = clock_monotonic_ns(), second = 1000000000u;
+	uint64_t rest = now >= limit_ns ? 0 : limit_ns - now < second ? limit_ns - now : second;
+
+	return (struct timespec){(time_t)(rest / second), (long)(rest % second)};
+}
+
 /* A signal that ends us ends the report too: the capture is complete without it, even while it is being packed. After
  * SIGTERM or SIGHUP the summary has TERMINATED_S to be printed. */
 static int report_wait(pid_t pid, bool is_summary)
 {
-	uint64_t limit_ns = UINT64_MAX;
+	uint64_t limit_ns = is_summary ? end.limit_ns : UINT64_MAX;
 	sigset_t all;
 	siginfo_t info;
 	int status;
 
 	sigfillset(&all);
 	while (waitpid(pid, &status, WNOHANG) == 0) {
-		struct timespec second = {1, 0};
-		int signal = sigtimedwait(&all, &info, &second);
+		struct timespec rest = rest_until(limit_ns);
+		int signal = sigtimedwait(&all, &info, &rest);
 
 		if (is_summary && is_termination(signal) && limit_ns == UINT64_MAX)
 			limit_ns = clock_monotonic_ns() + TERMINATED_S * 1000000000ull;
@@ -247,6 +258,13 @@ static bool end_is_awaited(const struct run *run)
 	return run->key[0] && is_told && is_said;
 }
 
+/* Whether the log says why the job ends, and somebody waits for that. */
+static bool is_hurried(const struct run *run)
+{
+	return run->options.stats == STATS_SUMMARY && verdict_is_printed(run) &&
+	       (run->told_ns || (run->key[0] && run->status));
+}
+
 void summary_print(struct run *run)
 {
 	bool is_short = run->options.stats == STATS_SUMMARY;
@@ -255,6 +273,7 @@ void summary_print(struct run *run)
 	int status = 0;
 
 	summary_early_end();
+	end.limit_ns = is_hurried(run) ? clock_monotonic_ns() + HURRIED_MS * 1000000ull : UINT64_MAX;
 	if (is_printer(run))
 		path_print(run);
 	if (end_is_awaited(run))
@@ -265,7 +284,9 @@ void summary_print(struct run *run)
 	others_wait(run);
 	if (run->options.stats != STATS_FALSE)
 		status = report_run(run, arguments, "no summary", true);
-	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGINT)
+	if (WIFSIGNALED(status) && clock_monotonic_ns() >= end.limit_ns)
+		say("the job ends before its summary: pillion stats --summary %s", path_shown(run));
+	else if (WIFSIGNALED(status) && WTERMSIG(status) != SIGINT)
 		say("the summary was ended by signal %d: read the capture with pillion stats", WTERMSIG(status));
 }
 

@@ -74,16 +74,17 @@ static bool child_reap(struct run *run)
 static void signal_note(struct run *run, const siginfo_t *info)
 {
 	int signal = forwarder_announces_end(run, info) ? SIGTERM : info->si_signo;
+	bool is_said = false;
 
 	if (signal_may_end(signal)) {
 		if (info->si_signo == signal && info->si_pid != run->child)
 			run->told_ns = clock_monotonic_ns();
 		forwarder_pass(run);
 		if (where_quiet_was_still(run))
-			verdict_signal(run);
+			is_said = verdict_signal(run);
 	}
 	summary_signal(run, signal);
-	where_signal(run, signal);
+	where_signal(run, signal, !is_said);
 	verdict_after_signal(run, signal);
 }
 
@@ -164,13 +165,19 @@ static int periodic_work(struct run *run)
 	return soonest_ms(ms, CLOCK_MS);
 }
 
+/* COMMAND ends within milliseconds of the signal: srun and Hydra kill what is there somewhat later. */
+static bool is_ending(const struct run *run)
+{
+	return run->told_ns && verdict_is_printed(run) && clock_monotonic_ns() - run->told_ns < TOLD_MS * 1000000ull;
+}
+
 void wait_command(struct run *run)
 {
 	siginfo_t info;
 
 	range_clock_begin(run);
 	while (!child_reap(run)) {
-		if (signal_wait(&info, periodic_work(run)) > 0) {
+		if (signal_wait(&info, is_ending(run) ? REST_MS : periodic_work(run)) > 0) {
 			signal_forward(run, &info);
 			spool_signal(run, info.si_signo);
 		}
@@ -197,7 +204,7 @@ unsigned wait_rest(struct run *run)
 		}
 		signal = signal_wait(&info, soonest_ms(ms, REST_MS));
 		if (signal == SIGCHLD)
-			where_signal(run, signal);
+			where_signal(run, signal, true);
 		if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT)
 			break;
 		if (signal == SIGTSTP) {

@@ -191,14 +191,14 @@ int where_tick(struct run *run)
 	return INTERVAL_MS;
 }
 
-void where_signal(struct run *run, int signal)
+void where_signal(struct run *run, int signal, bool looks)
 {
 	if (signal == SIGCHLD)
 		where.due_ns = 0;
 	if (!signal_may_end(signal))
 		return;
 	where.signaled_ns = clock_monotonic_ns();
-	if (where.signal_looks++ < SIGNAL_LOOKS)
+	if (looks && where.signal_looks++ < SIGNAL_LOOKS)
 		look(run, 0, signal);
 }
 

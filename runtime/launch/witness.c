@@ -20,7 +20,7 @@
  * as timeout is, which signals its child and then the group. */
 enum { WAIT_MS = 20, LONG_WAIT_MS = 100, STEP_MS = 5, DESCRIPTORS_MAX = 1024 };
 
-static pid_t witness;
+static pid_t witness, last; /* last: the one before, which has been killed */
 static bool is_in_step;
 static int repeated; /* a signal that came again before this witness was there; 0: none */
 
@@ -48,18 +48,32 @@ static void witness_start(void)
 	_exit(0);
 }
 
+/* It is not waited for at once: whoever sent a signal may send SIGKILL meanwhile. */
+static void witness_replace(void)
+{
+	if (last > 0)
+		waitpid(last, NULL, 0);
+	last = witness;
+	witness_start();
+	kill(last, SIGKILL);
+}
+
 void witness_begin(const struct run *run)
 {
 	is_in_step = run->job.scheduler || run->key[0];
 	witness_start();
 }
 
-void witness_end(void)
+void witness_end(const struct run *run)
 {
 	if (witness <= 0)
 		return;
 	kill(witness, SIGKILL);
-	waitpid(witness, NULL, 0);
+	if (!run->told_ns || !verdict_is_printed(run)) {
+		waitpid(witness, NULL, 0);
+		if (last > 0)
+			waitpid(last, NULL, 0);
+	}
 	witness = 0;
 }
 
@@ -86,7 +100,6 @@ bool witness_has(const struct run *run, const siginfo_t *info)
 	bool waits_long = is_in_step || getpgid(info->si_pid) == getpgrp();
 	struct timespec step = {0, STEP_MS * 1000000L};
 	int signal = info->si_signo;
-	pid_t last = witness;
 	sigset_t pending;
 
 	if (witness <= 0 || (!is_in_step && has_left_its_group(run->child)))
@@ -102,10 +115,8 @@ bool witness_has(const struct run *run, const siginfo_t *info)
 	}
 	/* A new process has no signal pending. One that has come again meanwhile, as the first one came, is not pending
 	 * in it either. */
-	witness_start();
+	witness_replace();
 	sigpending(&pending);
 	repeated = sigismember(&pending, signal) && !is_pending(witness, signal) ? signal : 0;
-	kill(last, SIGKILL);
-	waitpid(last, NULL, 0);
 	return true;
 }

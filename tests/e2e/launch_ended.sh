@@ -97,4 +97,14 @@ kill -TERM $launcher
 wait $launcher
 is "$? $(grep -c '^DEADLOCK' err) $(grep -c "^$capture_line" err) $(grep -c '^recording ' err)" '143 1 1 0' \
 	'a step: the reason and the path, and the end of COMMAND is that of the launcher'
+
+# Without a step there is a summary, if it is fast.
+"$PILLION" -o alone "$targets/deadlock" mutexes >out 2>err &
+launcher=$!
+ok 'a job of one process: the reason is known before' eventually test -s alone.pillion/.hang
+kill -TERM $launcher
+wait $launcher
+is "$? $(grep -c '^DEADLOCK' err) $(grep -c "^$capture_line" err)" '143 1 1' 'its reason and its path'
+is "$(grep -Ec '^recording |^pillion: the job ends before its summary: pillion stats --summary alone.pillion$' err)" 1 \
+	'its summary, or how to get it'
 done_testing
