@@ -166,11 +166,15 @@ int slurm_spank_local_user_init(spank_t s, int count, char **words)
 	return ESPANK_SUCCESS;
 }
 
-/* Reads what the command says about the capture: "" if the step neither died nor hung. */
+/* A file system that hangs must not keep srun. */
+#define VERDICT_SECONDS "10"
+
+/* Reads what the command says about the capture: "" if the step neither died nor hung, or if the file system of the
+   capture does not answer. */
 static void verdict_read(char *ret, size_t size)
 {
-	char *arguments[] = {"env", "-u", "LD_PRELOAD", (char *)spank.command, "stats", "--verdict", spank.capture,
-			     NULL};
+	char *arguments[] = {"env", "-u", "LD_PRELOAD", "timeout", "--kill-after=1", VERDICT_SECONDS,
+			     (char *)spank.command, "stats", "--verdict", spank.capture, NULL};
 	posix_spawn_file_actions_t files;
 	size_t used = 0;
 	ssize_t n = 1;

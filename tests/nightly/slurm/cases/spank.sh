@@ -31,3 +31,18 @@ END
 compare 'srun --pillion without the library: the step runs'
 is "$(find . -name '*.pillion')" '' 'srun --pillion without the library: no capture'
 echo "$saved" >"$cluster/plugstack.conf"
+
+part silent
+silent=$PWD/silent
+printf '#!/bin/sh\ntrap "" TERM\necho $$ >%s.pid\nwhile :; do sleep 1; done\n' "$silent" >"$silent"
+chmod +x "$silent"
+sed -i "s@\$@ command=$silent@" "$cluster/plugstack.conf"
+submit -N 1 <<-'END'
+	#!/bin/bash
+	srun ${asked:+"$asked"} --pillion sh -c 'exit 3'
+	echo "status $?"
+END
+compare 'srun --pillion: a command that does not end does not keep srun'
+ok 'srun --pillion: it was executed' test -s "$silent.pid"
+ok 'srun --pillion: it was ended' eventually test ! -e "/proc/$(cat "$silent.pid")"
+echo "$saved" >"$cluster/plugstack.conf"
