@@ -185,9 +185,11 @@ child_of() {
 	cat "/proc/$1/task/"*/children 2>/dev/null | tr ' ' '\n' | head -n 1
 }
 
-# adopt COMMAND...: its lines "ok - ..." and "not ok - ..." become checks of the script; all lines are in ./seen.
+# adopt COMMAND...: its lines "ok - ..." and "not ok - ..." become checks of the script; all lines are in ./seen. A
+# command that fails without a line that says so is a failed check.
 adopt() {
 	timeout "$((patience * 2))" "$@" >seen 2>err
+	local status=$?
 	[ ! -s err ] || diag "$(cat err)"
 	while read -r line; do
 		case $line in
@@ -196,6 +198,7 @@ adopt() {
 		*) printf '%s\n' "$line" ;;
 		esac
 	done <seen
+	[ "$status" -eq 0 ] || grep -q '^not ok - ' seen || fail "$* gave status $status"
 }
 
 # skip_all REASON: skips a script that cannot run here.
