@@ -162,7 +162,7 @@ class Call:
     def start(self, report, seconds):
         server = os.getpid()
         self.process = subprocess.Popen([report, *self.words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        preexec_fn=lambda: end_with(server))
+                                        start_new_session=True, preexec_fn=lambda: end_with(server))
         self.end = time.monotonic() + (seconds or float("inf"))
 
     def read(self):
@@ -174,9 +174,9 @@ class Call:
         return bool(more)
 
     def stop(self, is_killed):
-        """Waits for the process, which may have to be killed."""
+        """Waits for the process, which may have to be killed, with the command that `try` executes."""
         if is_killed:
-            self.process.kill()
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.stdout.close()
         return self.process.wait()
 
@@ -418,7 +418,7 @@ class Server:
             poll.register(place, select.POLLIN)
         ready = dict(poll.poll(None if wait == float("inf") else max(0, min(wait, 1e6)) * 1000 + 1))
         if 1 in ready:
-            sys.exit(0)  # the calls end with us
+            sys.exit(0)
         for place, call in running.items():
             if place in ready and not call.read():
                 self.finish(call, False)
@@ -428,14 +428,23 @@ class Server:
             self.read_input()
 
     def run(self):
-        while not self.has_ended or self.calls:
-            self.start_calls()
-            if not self.has_ended or self.calls:
-                self.wait_once()
+        try:
+            while not self.has_ended or self.calls:
+                self.start_calls()
+                if not self.has_ended or self.calls:
+                    self.wait_once()
+        finally:
+            for call in self.running():
+                call.stop(True)
+
+
+def end_by(number, frame):
+    raise SystemExit(128 + number)
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ending, end_by)
     try:
         Server(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4:]).run()
     except BrokenPipeError:

@@ -4,9 +4,11 @@
 directory. raw: by messages of its own, good and bad; else by the package mcp, in that mode. TAP without a plan."""
 import asyncio
 import json
+import os
 import select
 import subprocess
 import sys
+import time
 
 MODE, COMMAND = sys.argv[1], sys.argv[2:]
 TOOLS = ["summary", "findings", "table", "query", "lines", "source", "diff", "try"]
@@ -238,6 +240,39 @@ def run_long():
     server.process.stdout.close()
     server.call(2, ENDLESS)
     check("the server ends if nobody reads", server.end() == 0)
+    run_tries()
+
+
+def run_tries():
+    """The commands of try end with their call: at its time limit, when it is cancelled, when the server ends."""
+    for text, end in [("limit", lambda server: server.answer()), ("cancelled", lambda server: server.cancel(1)),
+                      ("SIGTERM", lambda server: server.process.terminate())]:
+        server = Server(f"--time-limit={1 if text == 'limit' else PATIENCE}")
+        command = f"sleep {PATIENCE} & echo $! >sleeping_{text}.part; mv sleeping_{text}.part sleeping_{text}; wait"
+        server.send(request("tools/call", {"name": "try", "arguments": {"a": command, "b": "true"}}))
+        check(f"try begins ({text})", eventually(lambda: os.path.exists(f"sleeping_{text}")))
+        end(server)
+        with open(f"sleeping_{text}", encoding="utf-8") as file:
+            sleeping = int(file.read())
+        check(f"a command of try ends ({text})", eventually(lambda: not is_running(sleeping)))
+        server.end()
+
+
+def eventually(fact):
+    for _ in range(10 * PATIENCE):
+        if fact():
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def is_running(pid):
+    """Not a zombie."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 # ---- by the package mcp ----
