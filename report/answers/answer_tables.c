@@ -201,7 +201,7 @@ static void add_rank(const struct answer *a, const struct process *p, struct tab
 	array_each(const struct thread_time, one, a->partition->threads, a->partition->count) {
 		const struct process *its = &m->processes[one->process];
 
-		if (one->origin != THREAD_MAIN || !its->rank || strcmp(its->rank, p->rank) != 0)
+		if (one->origin != THREAD_MAIN || strcmp(its->rank, p->rank) != 0)
 			continue;
 		cpu_ns += one->cpu_ns;
 		for (size_t k = 0; k < one->blocked.count; k++)
@@ -227,7 +227,7 @@ static void ranks_table(struct answer *a, struct table *t)
 		size_t before = known.count;
 
 		/* The first process of a rank represents the rank. */
-		if (rank && *rank && aggregate_row(&known, rank, strlen(rank)) == before)
+		if (*rank && aggregate_row(&known, rank, strlen(rank)) == before)
 			add_rank(a, &m->processes[i], t);
 	}
 }

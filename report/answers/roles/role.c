@@ -45,7 +45,7 @@ static bool is_like_root(const struct making *k, const struct process *p, const 
 		return true;
 	image_program(process_last_image(m, root), program, sizeof(program));
 	return started_by(k, p) == started_by(k, root) && p->machine == root->machine && !helpers_is_forked(m, p) &&
-	       !(p->rank && *p->rank) && !strcmp(program, label);
+	       !*p->rank && !strcmp(program, label);
 }
 
 /* A name without its number and what separates it: "loader" of "loader-3". Returns whether anything is left. */

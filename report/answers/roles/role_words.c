@@ -49,12 +49,12 @@ bool roles_name_ranks(struct roles *roles, struct role *main)
 	list_each(struct role, r, roles)
 		if (r != main && r->is_program && !r->is_workers && !strcmp(r->label, main->label))
 			others = r;
-	if (!others || !main->process->rank || !*main->process->rank)
+	if (!others || !*main->process->rank)
 		return false;
 	snprintf(main->label, sizeof(main->label), "rank %.24s", main->process->rank);
-	if (others->processes == 1 && others->process->rank)
+	if (others->processes == 1)
 		snprintf(others->label, sizeof(others->label), "rank %.24s", others->process->rank);
-	others->is_ranks = others->processes > 1 && others->process->rank && *others->process->rank;
+	others->is_ranks = others->processes > 1 && *others->process->rank;
 	if (others->is_ranks)
 		snprintf(others->label, sizeof(others->label), "other ranks");
 	return true;

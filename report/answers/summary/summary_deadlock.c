@@ -235,7 +235,7 @@ static size_t add_ended(const struct model *m, const struct where_place *place, 
 	size_t ended = 0;
 
 	array_each(const struct process, p, m->processes, m->process_count) {
-		if (p->is_running || p->exit_status < 0 || !p->rank || !*p->rank || has_rank(place, p->rank))
+		if (p->is_running || p->exit_status < 0 || !*p->rank || has_rank(place, p->rank))
 			continue;
 		if (ended++)
 			continue;

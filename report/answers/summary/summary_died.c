@@ -114,9 +114,9 @@ static bool has_several_ranks(const struct model *m)
 	for (size_t i = 0; i < m->process_count; i++) {
 		const char *its = m->processes[i].rank;
 
-		if (rank && its && *its && strcmp(rank, its) != 0)
+		if (rank && *its && strcmp(rank, its) != 0)
 			return true;
-		rank = its && *its ? its : rank;
+		rank = *its ? its : rank;
 	}
 	return false;
 }
@@ -127,7 +127,7 @@ static bool is_started_rank(const struct model *m, const struct process *p)
 {
 	const struct process *parent = process_parent(m, p);
 
-	return p->rank && *p->rank && !(parent && parent->rank && *parent->rank);
+	return *p->rank && !(parent && *parent->rank);
 }
 
 /* A process that runs the program of its parent: a fork of it, or another Python. */
@@ -177,7 +177,7 @@ static bool was_raised_after_signal(const struct model *m, const struct died *d)
 /* What a signal to end the job makes mpirun or torchrun raise, or a rank whose peers have ended by it. */
 static bool is_answer_to_signal(const struct model *m, const struct died *d, bool has_ranks)
 {
-	bool is_rank = d->process->rank && *d->process->rank;
+	bool is_rank = *d->process->rank;
 
 	return was_raised_after_signal(m, d) && (lost_a_peer(d) || (has_ranks && !is_rank));
 }
@@ -233,8 +233,8 @@ static bool comes_before(const struct model *m, const struct died *a, const stru
 	if (a_aborted != b_aborted)
 		return a_aborted;
 	/* mpirun, which fails because a rank has, is no rank. */
-	a_is_rank = a->process->rank && *a->process->rank;
-	b_is_rank = b->process->rank && *b->process->rank;
+	a_is_rank = *a->process->rank;
+	b_is_rank = *b->process->rank;
 	if (a_is_rank != b_is_rank)
 		return a_is_rank;
 	if (lost_a_peer(a) != lost_a_peer(b))
@@ -458,7 +458,7 @@ void summary_died(struct rules *r, const struct died *d, const struct where_plac
 	if (!summary_has_died(d))
 		return;
 	crash = !d->exception.image && crash_find(m, p, &found) ? &found : NULL;
-	has_rank = p->rank && *p->rank;
+	has_rank = *p->rank;
 	buffer_print(out, "%-*s ", SUMMARY_LABEL, d->is_of_ranks ? "DIED FIRST" : "CRASH");
 	if (d->is_of_ranks && has_rank) {
 		add_rank(m, p, out);

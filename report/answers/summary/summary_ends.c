@@ -107,16 +107,11 @@ static bool is_worth_a_line(const struct model *m, const struct roles *roles, co
 	       (p->lacks_file || (p->exit_status && !p->has_exec));
 }
 
-static bool is_rank(const struct process *p)
-{
-	return p->rank && *p->rank;
-}
-
 /* Joins the process to an equal one; false: there is none. */
 static bool join(struct ends *all, size_t count, const struct ends *one)
 {
 	for (size_t i = 0; i < count; i++)
-		if (!is_rank(one->first) && !is_rank(all[i].first) && !strcmp(all[i].program, one->program) &&
+		if (!*one->first->rank && !*all[i].first->rank && !strcmp(all[i].program, one->program) &&
 		    !strcmp(all[i].how.data, one->how.data)) {
 			all[i].count++;
 			return true;

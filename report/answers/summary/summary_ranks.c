@@ -9,16 +9,11 @@
 
 enum { NAME_WIDTH = 70 };
 
-static const char *rank_of(const struct process *p)
-{
-	return p->rank ? p->rank : "";
-}
-
 static void add_rank(const struct process *p, struct buffer *out)
 {
 	SCOPED(buffer) safe = {0};
 
-	text_escape(&safe, rank_of(p), "");
+	text_escape(&safe, p->rank, "");
 	text_shorten(out, buffer_string(&safe), NAME_WIDTH);
 }
 
@@ -30,7 +25,7 @@ void summary_ranks(const struct model *m, struct buffer *out)
 
 	array_each(const struct process, p, m->processes, m->process_count) {
 		/* The first process of a rank represents the rank; the others are its children. */
-		if (!*rank_of(p) || aggregate_row(&known, rank_of(p), strlen(rank_of(p))) < count)
+		if (!*p->rank || aggregate_row(&known, p->rank, strlen(p->rank)) < count)
 			continue;
 		count++;
 		shortest = !shortest || recorded_wall(m, p) < recorded_wall(m, shortest) ? p : shortest;
@@ -85,7 +80,7 @@ static void add_thread(struct rules *r, struct shares *all, const struct thread_
 	uint64_t ns = 0;
 	double share;
 
-	if (!*rank_of(rank) || t->origin != THREAD_MAIN || !t->lifetime_ns)
+	if (!*rank->rank || t->origin != THREAD_MAIN || !t->lifetime_ns)
 		return;
 	array_each(const struct blocked_call, call, t->blocked.calls, t->blocked.count) {
 		if (call->kind != kind)

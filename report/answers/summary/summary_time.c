@@ -35,7 +35,7 @@ void summary_process(const struct model *m, const struct process *p, struct buff
 {
 	char label[LABEL_WIDTH * 2];
 
-	if (p->rank && *p->rank) {
+	if (*p->rank) {
 		buffer_text(ret, "rank ");
 		text_fit(ret, p->rank, LABEL_WIDTH);
 		return;

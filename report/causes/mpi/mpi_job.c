@@ -75,17 +75,6 @@ bool mpi_is_whole(const struct trace *t)
 	return !lost;
 }
 
-/* Splits "3" or "3@7.1" into the number and the step. */
-static bool parse_rank(const char *text, uint32_t *ret_rank, const char **ret_step)
-{
-	char *end;
-	unsigned long number = strtoul(text, &end, 10);
-
-	*ret_rank = (uint32_t)number;
-	*ret_step = end;
-	return end != text && number < UINT32_MAX / 2 && (!*end || *end == '@');
-}
-
 static void add_rank(struct mpi_job *job, size_t *capacity, uint32_t rank, const struct image *image, uint32_t range)
 {
 	while (rank >= *capacity) {
@@ -130,9 +119,9 @@ void mpi_jobs_find(const struct model *m, struct mpi_jobs *ret)
 	for (size_t i = 0; i < m->image_count; i++) {
 		const struct image *image = &m->images[i];
 		const char *step, *reason = NULL;
-		uint32_t rank, range, job;
+		uint32_t rank = rank_number(m->processes[image->process].rank, &step), range, job;
 
-		if (!parse_rank(m->processes[image->process].rank, &rank, &step) || !find_begin(m, image, &range))
+		if (rank == RANK_NONE || !find_begin(m, image, &range))
 			continue;
 		job = aggregate_row(&steps, step, strlen(step) + 1);
 		if (job == ret->count)

@@ -7,9 +7,9 @@
 /* Ranks are late in turn if what the cause took of them differs by less than this part of what it delays. */
 enum { IN_TURN = 3 };
 
-static unsigned long number_of(const struct delays *d, uint32_t lane)
+static uint32_t number_of(const struct delays *d, uint32_t lane)
 {
-	return strtoul(image_rank(d->lanes[lane].image), NULL, 10);
+	return rank_number(image_rank(d->lanes[lane].image), NULL);
 }
 
 static int compare_ranks(size_t left, size_t right, const void *context)

@@ -60,13 +60,8 @@ static void ranks_gather(const struct where_place *p, struct where_rank_list *al
 	}
 }
 
-static int rank_order(const void *left, const void *right)
-{
-	const struct where_rank *a = left, *b = right;
-	unsigned long x = strtoul(a->name, NULL, 10), y = strtoul(b->name, NULL, 10);
-
-	return x != y ? (x > y) - (x < y) : strcmp(a->name, b->name);
-}
+COMPARATOR(rank_order, struct where_rank,
+	   order_of(rank_number(a->name, NULL), rank_number(b->name, NULL)) ?: strcmp(a->name, b->name))
 
 /* What MPI's function does: PARALLEL_*. NCCL's have none of it. */
 static unsigned parallel_of(const char *name)

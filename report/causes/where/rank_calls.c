@@ -449,7 +449,7 @@ static bool is_finalizing(const struct rank_call *rank)
 static void state_begin(struct ranks *r, struct rank_call *rank, struct rank_state *s)
 {
 	*s = (struct rank_state){.of = rank,
-			    .number = (uint32_t)strtoul(rank->name, NULL, 10),
+			    .number = rank_number(rank->name, NULL),
 			    .collectives = mem_alloc((r->communicators.count + 1) * sizeof(*s->collectives))};
 }
 
@@ -465,22 +465,21 @@ static void state_done(struct rank_state *s)
 /* False: these are not the ranks of one job. */
 static bool job_find(struct ranks *r, const struct rank_call *ranks, size_t count)
 {
-	const char *step = NULL;
+	const char *step = NULL, *its_step;
 
 	for (size_t i = 0; i < count; i++) {
-		char *end;
-		unsigned long number = strtoul(ranks[i].name, &end, 10);
+		uint32_t number = rank_number(ranks[i].name, &its_step);
 
-		if (end == ranks[i].name || number >= RANKS_MOST || (step && strcmp(step, end) != 0) ||
-		    !ranks[i].image || !ranks[i].image->trace)
+		if (number >= RANKS_MOST || (step && strcmp(step, its_step) != 0) || !ranks[i].image ||
+		    !ranks[i].image->trace)
 			return false;
-		step = end;
+		step = its_step;
 		r->job.count = number >= r->job.count ? number + 1 : r->job.count;
 	}
 	r->by_number = mem_alloc((r->job.count + 1) * sizeof(*r->by_number));
 	r->job.ranks = mem_alloc((r->job.count + 1) * sizeof(*r->job.ranks));
 	for (size_t i = 0; i < count; i++) {
-		unsigned long number = strtoul(ranks[i].name, NULL, 10);
+		uint32_t number = rank_number(ranks[i].name, NULL);
 
 		r->by_number[number] = (uint32_t)i + 1;
 		r->job.ranks[number] = ranks[i].image;

@@ -270,6 +270,11 @@ bool model_unrecorded_command(const struct model *m, uint64_t *ret_ns, char **re
 
 /* "" if it is not one of several ranks. */
 const char *image_rank(const struct image *image);
+
+/* Of "3" or "3@7.1". RANK_NONE: it is no number. ret_step: "" or "@7.1"; NULL: not asked for. */
+enum { RANK_NONE = UINT32_MAX };
+uint32_t rank_number(const char *rank, const char **ret_step);
+
 /* A variable of its environment that is recorded; NULL: it was not set. */
 const char *image_variable(const struct image *image, const char *name);
 

@@ -227,6 +227,16 @@ const char *image_rank(const struct image *image)
 	return "";
 }
 
+uint32_t rank_number(const char *rank, const char **ret_step)
+{
+	char *end;
+	unsigned long number = strtoul(rank, &end, 10);
+
+	if (ret_step)
+		*ret_step = end;
+	return end != rank && number < INT32_MAX && (!*end || *end == '@') ? (uint32_t)number : RANK_NONE;
+}
+
 /* Words with unusual characters are in single quotes. */
 const char *run_option(const struct run_record *r, const char *name, size_t *ret_length)
 {

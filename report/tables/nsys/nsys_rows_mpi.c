@@ -14,16 +14,14 @@
 /* Adds a row once for each calling thread; the table exists even if no rank is known. */
 static void rank_row(struct nsys_writer *w)
 {
-	const char *rank = image_rank(w->image);
-	char *end = NULL;
-	long number = *rank ? strtol(rank, &end, 10) : 0;
+	uint32_t number = rank_number(image_rank(w->image), NULL);
 	bool is_new;
 
 	map_put(&w->mpi_threads, (uint64_t)w->global_tid, 0, &is_new);
 	if (!is_new)
 		return;
 	nsys_begin(w, NSYS_MPI_RANKS);
-	if (end && !*end)
+	if (number != RANK_NONE)
 		nsys_row(w, NSYS_MPI_RANKS, (int64_t[]){w->global_tid, number}, 2);
 }
 

@@ -111,15 +111,14 @@ void *align_mpi_join(struct align *a, const struct model *m)
 
 	for (size_t i = 0; i < m->image_count; i++) {
 		struct mpi_rank_calls r = {.image = &m->images[i]};
-		const char *number = image_rank(r.image);
+		uint32_t number = rank_number(image_rank(r.image), NULL);
 
 		if (!find_begin(m, &r) || !find_thread(m, &r))
 			continue;
-		ranks->items = mem_grow(ranks->items, ranks->count, &ranks->capacity, sizeof(r));
-		ranks->items[ranks->count++] = r;
+		list_add(ranks, r);
 		align_join(a, ALIGN_MPI,
 			   &(struct align_rank){.image = r.image,
-						.number = number[0] ? strtoll(number, NULL, 10) : -1,
+						.number = number == RANK_NONE ? -1 : (int64_t)number,
 						.meetings = r.collectives});
 	}
 	return ranks;

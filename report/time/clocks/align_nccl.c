@@ -271,7 +271,7 @@ void *align_nccl_join(struct align *a, const struct model *m)
 	uint8_t *joined = mem_alloc(m->image_count + 1);
 
 	for (size_t i = 0; i < m->image_count; i++) {
-		const char *rank = image_rank(&m->images[i]);
+		uint32_t rank = rank_number(image_rank(&m->images[i]), NULL);
 		uint64_t error_ns;
 		struct nccl_reader r;
 
@@ -286,7 +286,7 @@ void *align_nccl_join(struct align *a, const struct model *m)
 			align_join(a, ALIGN_NCCL, &(struct align_rank){
 				.image = &m->images[i],
 				.team = (uint64_t)member->id,
-				.number = member->rank >= 0 || !rank[0] ? member->rank : strtoll(rank, NULL, 10),
+				.number = member->rank >= 0 || rank == RANK_NONE ? member->rank : (int64_t)rank,
 				.meetings = member->collectives,
 				.error_ns = error_ns});
 		}
