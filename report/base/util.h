@@ -28,14 +28,14 @@ void mem_replace_text(char **place, char *text);      /* takes ownership of text
 /* Makes room for one more element of an array; the caller maintains the count. */
 void *mem_grow(void *array, size_t count, size_t *capacity, size_t element);
 
-/* Appends a value, the last argument, to an array; and to a list, which has items, count and capacity. */
-#define mem_append(array, count, capacity, ...)                                       \
-	do {                                                                          \
-		(array) = mem_grow((array), (count), &(capacity), sizeof(*(array))); \
-		(array)[(count)] = __VA_ARGS__;                                       \
-		(count)++;                                                            \
-	} while (0)
-#define list_add(list, ...) mem_append((list)->items, (list)->count, (list)->capacity, __VA_ARGS__)
+/* Appends a value, the last argument, to an array; and to a list, which has items, count and capacity. mem_new and
+ * list_new have the address of the new element. */
+#define mem_new(array, count, capacity, ...)                                                        \
+	((array) = mem_grow((array), (count), &(capacity), sizeof(*(array))), (array)[(count)] = __VA_ARGS__, \
+	 &(array)[(count)++])
+#define mem_append(array, ...) ((void)mem_new(array, __VA_ARGS__))
+#define list_new(list, ...) mem_new((list)->items, (list)->count, (list)->capacity, __VA_ARGS__)
+#define list_add(list, ...) ((void)list_new(list, __VA_ARGS__))
 
 /* For each item of an array, or of a list, to which nothing is appended meanwhile:
  * array_each(const struct image, image, m->images, m->image_count) */

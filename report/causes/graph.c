@@ -115,14 +115,10 @@ bool graph_has_edge(struct graph *g, uint32_t actor, uint64_t end_ns)
 
 static struct run_node *node_add(struct graph *g, enum node_kind kind, uint64_t end_ns, uint32_t what)
 {
-	struct run_node *n;
-
-	g->nodes = mem_grow(g->nodes, g->node_count, &g->node_capacity, sizeof(*g->nodes));
-	n = &g->nodes[g->node_count++];
-	*n = (struct run_node){.end_ns = end_ns, .source = NODE_NONE, .parts = (uint32_t)g->part_count, .what = what,
-			   .actor = g->actor & GRAPH_ACTOR_NONE, .kind = kind};
 	g->now_ns = end_ns;
-	return n;
+	return mem_new(g->nodes, g->node_count, g->node_capacity, (struct run_node){
+		.end_ns = end_ns, .source = NODE_NONE, .parts = (uint32_t)g->part_count, .what = what,
+		.actor = g->actor & GRAPH_ACTOR_NONE, .kind = kind});
 }
 
 /* What happened up to the end of the last node, and since the one before it, belongs to it. */

@@ -289,11 +289,9 @@ static void write_chunk(struct parquet *p, const struct nsys_column *column, con
 static int parquet_add(void *file, const struct columns *c)
 {
 	struct parquet *p = file;
-	struct row_group *group;
+	struct row_group *group = mem_new(p->groups, p->group_count, p->group_capacity,
+					  (struct row_group){.rows = (int64_t)c->rows});
 
-	p->groups = mem_grow(p->groups, p->group_count, &p->group_capacity, sizeof(*p->groups));
-	group = &p->groups[p->group_count++];
-	*group = (struct row_group){.rows = (int64_t)c->rows};
 	for (size_t i = 0; i < p->schema->count; i++) {
 		write_chunk(p, &p->schema->columns[i], &c->columns[i], c->rows, &group->chunks[i]);
 		group->size += group->chunks[i].plain_size;

@@ -81,18 +81,13 @@ static struct live_run *run_of(struct live_runs *runs, uint64_t id)
 static struct live_run *run_add(struct live_runs *runs, uint64_t id, uint32_t user, const char *directory,
 				const char *host)
 {
-	struct live_run *run;
-
-	runs->items = mem_grow(runs->items, runs->count, &runs->capacity, sizeof(*runs->items));
-	run = &runs->items[runs->count++];
-	*run = (struct live_run){
+	return list_new(runs, (struct live_run){
 		.id = id,
 		.user = user,
 		.directory = mem_copy_text(directory, strlen(directory)),
 		.host = mem_copy_text(host, strlen(host)),
 		.rank = "",
-	};
-	return run;
+	});
 }
 
 static void read_launcher(struct live_search *s, struct live_found *f)

@@ -62,14 +62,11 @@ static void sift_down(struct merge *g, size_t at)
 static void add_threads(struct merge *g, const struct model *m, const struct image *image)
 {
 	for (size_t i = 0; image->trace && i < image->trace->thread_count; i++) {
-		struct stream *s;
-
-		g->streams = mem_grow(g->streams, g->count, &g->capacity, sizeof(*g->streams));
-		s = &g->streams[g->count++];
-		*s = (struct stream){
+		struct stream *s = mem_new(g->streams, g->count, g->capacity, (struct stream){
 			.clock = &m->machines[image->machine].clock,
 			.next = {.image = image, .thread = &image->trace->threads[i]},
-		};
+		});
+
 		cursor_init(&s->cursor, image->trace, s->next.thread);
 	}
 }

@@ -76,15 +76,12 @@ static uint64_t hole_bytes(const struct trace *t, uint64_t offset, const struct 
 static void add_chunk(struct trace *t, uint64_t offset, const struct tf_chunk *head)
 {
 	uint64_t left = t->bytes.size - offset;
-	struct chunk *w;
 
 	if (head->size_bytes > left)
 		t->missing_bytes += head->size_bytes - left;
 	if (head->kind != TF_CHUNK_THREAD && head->kind != TF_CHUNK_SLOTS && head->kind != TF_CHUNK_FIRST)
 		return; /* of a later minor version */
-	t->chunks = mem_grow(t->chunks, t->chunk_count, &t->chunk_capacity, sizeof(*t->chunks));
-	w = &t->chunks[t->chunk_count++];
-	*w = (struct chunk){
+	mem_append(t->chunks, t->chunk_count, t->chunk_capacity, (struct chunk){
 		.offset = offset,
 		.base_ticks = head->base_ticks,
 		.size = head->size_bytes < left ? head->size_bytes : (uint32_t)left,
@@ -93,7 +90,7 @@ static void add_chunk(struct trace *t, uint64_t offset, const struct tf_chunk *h
 		.tid = head->tid,
 		.has_page = head->kind != TF_CHUNK_SLOTS,
 		.blobs = head->blobs,
-	};
+	});
 }
 
 static int open_large(const struct trace *t)

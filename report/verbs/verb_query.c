@@ -34,11 +34,9 @@ static struct sql_bounds bounds; /* of the connection */
 
 static void take_cell(struct result *r, sqlite3_stmt *statement, int column)
 {
-	struct result_cell *cell;
+	struct result_cell *cell = mem_new(r->cells, r->count, r->capacity, (struct result_cell){
+						   .type = sqlite3_column_type(statement, column)});
 
-	r->cells = mem_grow(r->cells, r->count, &r->capacity, sizeof(*r->cells));
-	cell = &r->cells[r->count++];
-	*cell = (struct result_cell){.type = sqlite3_column_type(statement, column)};
 	if (cell->type == SQLITE_INTEGER) {
 		cell->integer = sqlite3_column_int64(statement, column);
 		cell->real = (double)cell->integer;

@@ -10,12 +10,10 @@ enum { WORLD = 0x44000000 }; /* as trace_library.h defines for TF_FIELD_COMMUNIC
 
 static struct mpi_communicator *add(struct mpi_communicators *c, size_t ranks)
 {
-	struct mpi_communicator *new;
+	const size_t size = (ranks + 1) * sizeof(*c->items->ranks);
+	struct mpi_communicator *new = list_new(c, (struct mpi_communicator){.ranks = mem_alloc(size), .count = ranks});
 
-	c->items = mem_grow(c->items, c->count, &c->capacity, sizeof(*c->items));
-	new = &c->items[c->count++];
-	*new = (struct mpi_communicator){.ranks = mem_alloc((ranks + 1) * sizeof(*new->ranks)), .count = ranks};
-	memset(new->ranks, 0xff, (ranks + 1) * sizeof(*new->ranks));
+	memset(new->ranks, 0xff, size);
 	return new;
 }
 

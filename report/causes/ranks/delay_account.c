@@ -134,13 +134,11 @@ static void take_operations(void *context, const struct correlated *k)
 	const struct clock_map *clock = &r->delays->context->model->machines[r->image->machine].clock;
 
 	array_each(const struct device_record, d, k->records, k->record_count) {
-		r->operations = mem_grow(r->operations, r->operation_count, &r->operation_capacity,
-					 sizeof(*r->operations));
-		r->operations[r->operation_count++] = (struct lane_operation){
+		mem_append(r->operations, r->operation_count, r->operation_capacity, (struct lane_operation){
 			.start_ns = clock_map_monotonic(clock, d->start_ns),
 			.end_ns = clock_map_monotonic(clock, d->start_ns + d->duration_ns),
 			.operation = d->operation,
-			.stack = k->thread ? event_stack(&k->event) : 0};
+			.stack = k->thread ? event_stack(&k->event) : 0});
 	}
 }
 

@@ -66,9 +66,7 @@ static void add_process(struct look *l, const uint8_t *bytes, size_t size)
 
 	if (size < sizeof(p->head))
 		return;
-	l->processes = mem_grow(l->processes, l->count, &l->capacity, sizeof(*l->processes));
-	p = &l->processes[l->count++];
-	*p = (struct look_process){0};
+	p = mem_new(l->processes, l->count, l->capacity, (struct look_process){0});
 	memcpy(&p->head, bytes, sizeof(p->head));
 	p->executable = mem_copy_text((const char *)bytes + sizeof(p->head), size - sizeof(p->head));
 	p->sockets = mem_copy_text("", 0);
@@ -373,12 +371,9 @@ static void merge_quiet(struct look *l, struct look *quiet)
 			continue;
 		if (p)
 			quiet->processes[i].until_ticks = is_earlier ? p->ticks : p->until_ticks;
-		if (!p) {
-			l->processes = mem_grow(l->processes, l->count, &l->capacity, sizeof(*l->processes));
-			p = &l->processes[l->count++];
-		} else {
+		if (p)
 			look_process_done(p);
-		}
+		p = p ?: mem_new(l->processes, l->count, l->capacity, (struct look_process){0});
 		*p = quiet->processes[i];
 		quiet->processes[i] = (struct look_process){0};
 	}

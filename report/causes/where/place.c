@@ -101,16 +101,13 @@ static struct where_item *new_item(struct where_place *p, const struct model *m,
 				   const struct look_process *process, const struct look_thread *thread,
 				   const struct image *image)
 {
-	struct where_item *item;
+	struct where_item *item = list_new(p, (struct where_item){.look = l,
+								  .process = process,
+								  .thread = thread,
+								  .image = image,
+								  .rank = image ? image_rank(image) : "",
+								  .wait = {.call = ""}});
 
-	p->items = mem_grow(p->items, p->count, &p->capacity, sizeof(*p->items));
-	item = &p->items[p->count++];
-	*item = (struct where_item){.look = l,
-				    .process = process,
-				    .thread = thread,
-				    .image = image,
-				    .rank = image ? image_rank(image) : "",
-				    .wait = {.call = ""}};
 	find_call(m, item);
 	return item;
 }

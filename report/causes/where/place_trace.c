@@ -136,13 +136,12 @@ static void add_process(struct look *l, const struct model *m, const struct imag
 {
 	struct look_process *p;
 
-	l->processes = mem_grow(l->processes, l->count, &l->capacity, sizeof(*l->processes));
-	p = &l->processes[l->count++];
-	*p = (struct look_process){.head = {.pid = image->pid, .start = image->process_start},
-				   .run = image->run,
-				   .ticks = image_last_ticks(image),
-				   .realtime_ns = m->processes[image->process].end_ns,
-				   .is_recorded = true};
+	p = mem_new(l->processes, l->count, l->capacity, (struct look_process){
+		.head = {.pid = image->pid, .start = image->process_start},
+		.run = image->run,
+		.ticks = image_last_ticks(image),
+		.realtime_ns = m->processes[image->process].end_ns,
+		.is_recorded = true});
 	p->executable = mem_copy_text(image->executable, strlen(image->executable));
 	p->sockets = mem_copy_text("", 0);
 	p->threads = mem_alloc((image->trace->thread_count + 1) * sizeof(*p->threads));

@@ -79,10 +79,8 @@ static void gap_add_cause(struct gap_state *s, enum gap_cause cause, const struc
 			(uint64_t)cause << 56 | (f ? (uint64_t)(function + 1) | image << 24 : 0), &is_new);
 	if (is_new) {
 		*place = s->gaps->sum_count;
-		s->gaps->sums =
-			mem_grow(s->gaps->sums, s->gaps->sum_count, &s->gaps->sum_capacity, sizeof(*s->gaps->sums));
-		s->gaps->sums[s->gaps->sum_count++] = (struct gap_sum){
-			.process = s->process, .device = g->device, .cause = cause, .function = f};
+		mem_append(s->gaps->sums, s->gaps->sum_count, s->gaps->sum_capacity, (struct gap_sum){
+			.process = s->process, .device = g->device, .cause = cause, .function = f});
 	}
 	sum = &s->gaps->sums[*place];
 	sum->count++;

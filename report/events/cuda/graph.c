@@ -243,9 +243,8 @@ static void keep_first(struct scan *s, const struct device_record *r)
 	uint64_t *at = map_put(&g->seen, r->operation, 0, &is_new);
 
 	if (is_new && device_operation(s->image->trace, r->operation, &w) && is_inside(&w) && !node_by_source(g, &w)) {
-		g->operations = mem_grow(g->operations, g->operation_count, &g->operation_capacity,
-					 sizeof(*g->operations));
-		g->operations[g->operation_count++] = (struct operation){r->start_ns, w};
+		mem_append(g->operations, g->operation_count, g->operation_capacity,
+			   (struct operation){r->start_ns, w});
 		*at = g->operation_count;
 	} else if (*at && r->start_ns < g->operations[*at - 1].start_ns) {
 		g->operations[*at - 1].start_ns = r->start_ns;

@@ -73,11 +73,8 @@ static size_t source_define(const struct model *m, struct energies *e, size_t ma
 
 static void sample_add(const struct model *m, struct energy_source *s, size_t machine, const uint8_t *bytes)
 {
-	struct energy_point *p;
+	struct energy_point *p = mem_new(s->points, s->count, s->capacity, (struct energy_point){0});
 
-	s->points = mem_grow(s->points, s->count, &s->capacity, sizeof(*s->points));
-	p = &s->points[s->count++];
-	*p = (struct energy_point){0};
 	memcpy(&p->sample, bytes, sizeof(p->sample));
 	p->ns = clock_map_ns(&m->machines[machine].clock, p->sample.ticks);
 }

@@ -20,12 +20,9 @@ const char *const check_state_names[CHECK_STATES] = {"ok", "limited", "missing"}
 
 struct check *check_add(struct doctor *d, const char *name, const char *format, ...)
 {
-	struct check *c;
+	struct check *c = mem_new(d->checks, d->count, d->capacity, (struct check){.name = name});
 	va_list list;
 
-	d->checks = mem_grow(d->checks, d->count, &d->capacity, sizeof(*d->checks));
-	c = &d->checks[d->count++];
-	*c = (struct check){.name = name};
 	va_start(list, format);
 	buffer_vprint(&c->found, format, list);
 	va_end(list);

@@ -63,9 +63,8 @@ static struct top_process *process_find(struct top *t, uint32_t pid, uint64_t st
 			return p;
 		}
 	}
-	t->processes = mem_grow(t->processes, t->count, &t->capacity, sizeof(*t->processes));
-	p = &t->processes[t->count++];
-	*p = (struct top_process){.pid = pid, .start = start, .was_seen = true};
+	p = mem_new(t->processes, t->count, t->capacity,
+		    (struct top_process){.pid = pid, .start = start, .was_seen = true});
 	p->host = mem_copy_text(host, strlen(host));
 	return p;
 }

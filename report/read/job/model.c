@@ -164,16 +164,14 @@ static const struct tf_clock_pair *last_pair(const struct tf_header *h)
 void model_wait_statuses(struct model *m, const struct trace *t, size_t machine)
 {
 	for (size_t i = 0; i < t->child_count; i++) {
-		m->wait_statuses = mem_grow(m->wait_statuses, m->wait_status_count, &m->wait_status_capacity,
-					    sizeof(*m->wait_statuses));
-		m->wait_statuses[m->wait_status_count++] = (struct wait_status){
+		mem_append(m->wait_statuses, m->wait_status_count, m->wait_status_capacity, (struct wait_status){
 			.machine = machine,
 			.run = t->header.run,
 			.pid = t->children[i].child.pid,
 			.parent_pid = t->header.pid,
 			.status = t->children[i].child.status,
 			.ticks = t->children[i].ticks,
-		};
+		});
 	}
 }
 

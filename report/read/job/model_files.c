@@ -34,10 +34,9 @@ static void open_range(struct model *m, const char *path, const struct mapping *
 	m->lost_lines += page.lost_lines;
 	m->lost_events += page.lost_events;
 	m->has_profile |= (page.ended & TF_RANGE_PROFILE) != 0;
-	m->ranges = mem_grow(m->ranges, m->ranges_count, &m->ranges_capacity, sizeof(*m->ranges));
-	r = &m->ranges[m->ranges_count++];
-	*r = (struct ranges){.run = page.run, .mode = page.mode, .count = page.begun < room ? page.begun : room,
-			     .spool_ticks = page.spool_ticks};
+	r = mem_new(m->ranges, m->ranges_count, m->ranges_capacity, (struct ranges){
+		.run = page.run, .mode = page.mode, .count = page.begun < room ? page.begun : room,
+		.spool_ticks = page.spool_ticks});
 	r->items = mem_alloc(r->count * sizeof(*r->items));
 	r->is_cancelled = mem_alloc(r->count * sizeof(*r->is_cancelled));
 	memcpy(r->items, file->data + sizeof(page), r->count * sizeof(*r->items));

@@ -10,7 +10,6 @@ void model_image_file(struct model *m, const char *path, struct mapping *file)
 {
 	struct tf_images head;
 	struct tf_range_page page;
-	struct image_file *f;
 
 	if (file->size < TF_IMAGES_FIRST)
 		return;
@@ -21,9 +20,7 @@ void model_image_file(struct model *m, const char *path, struct mapping *file)
 		texts_add(&m->problems, "%s: damaged, the images in it cannot be read", path);
 		return;
 	}
-	m->image_files = mem_grow(m->image_files, m->image_file_count, &m->image_file_capacity, sizeof(*f));
-	f = &m->image_files[m->image_file_count++];
-	*f = (struct image_file){
+	mem_append(m->image_files, m->image_file_count, m->image_file_capacity, (struct image_file){
 		.path = mem_copy_text(path, strlen(path)),
 		.bytes = *file,
 		.functions = functions_take(file->data + TF_IMAGES_OFFSET + sizeof(head), head.function_bytes,
@@ -31,7 +28,7 @@ void model_image_file(struct model *m, const char *path, struct mapping *file)
 		.run = page.run,
 		.clock = page.clock,
 		.is_ring = page.ended & TF_RANGE_RING,
-	};
+	});
 	*file = (struct mapping){0};
 }
 

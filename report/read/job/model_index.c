@@ -70,8 +70,7 @@ static void process_line(struct model *m, struct index_machine *place, const str
 	struct tf_clock_pair rough = {.ticks = index_number(l, "ticks"), .realtime_ns = index_number(l, "realtime_ns")};
 
 	rough.monotonic_ns = rough.realtime_ns;
-	where->rough = mem_grow(where->rough, where->rough_count, &where->rough_capacity, sizeof(rough));
-	where->rough[where->rough_count++] = rough;
+	mem_append(where->rough, where->rough_count, where->rough_capacity, rough);
 	where->clock.hz = where->clock.hz ?: index_number(l, "hz");
 	/* Complete here, but truncated in the header of a trace. */
 	mem_replace_text(&image->executable, field_copy(l, "exe"));
@@ -175,9 +174,7 @@ static void child_line(struct model *m, struct index_machine *place, const struc
 	if (run && *run)
 		m->runs[*run - 1].has_ended = true;
 	place->open_child = index_number(l, "launcher") ? m->wait_status_count + 1 : 0;
-	m->wait_statuses =
-		mem_grow(m->wait_statuses, m->wait_status_count, &m->wait_status_capacity, sizeof(*m->wait_statuses));
-	m->wait_statuses[m->wait_status_count++] = (struct wait_status){
+	mem_append(m->wait_statuses, m->wait_status_count, m->wait_status_capacity, (struct wait_status){
 		.machine = place_machine(m, place),
 		.run = index_number(l, "launcher") ? index_hex(l, "run") : 0,
 		.pid = (uint32_t)index_number(l, "pid"),
@@ -186,7 +183,7 @@ static void child_line(struct model *m, struct index_machine *place, const struc
 		.ticks = ticks_of(l),
 		.realtime_ns = index_number(l, "realtime_ns"),
 		.cpu_ns = index_number(l, "cpu_ns"),
-	};
+	});
 }
 
 static void bare_line(struct model *m, struct index_machine *place, const struct index_line *l)

@@ -23,11 +23,10 @@ void model_usage(struct model *m, const char *path, const char *name, const stru
 	}
 	head.boot[sizeof(head.boot) - 1] = 0;
 	host = model_file_host(name);
-	m->usages = mem_grow(m->usages, m->usage_count, &m->usage_capacity, sizeof(*m->usages));
-	u = &m->usages[m->usage_count++];
-	*u = (struct usage_samples){.machine = model_machine(m, host, head.boot, head.clock),
-				    .run = head.run,
-				    .count = (file->size - sizeof(head)) / head.sample_bytes};
+	u = mem_new(m->usages, m->usage_count, m->usage_capacity, (struct usage_samples){
+		.machine = model_machine(m, host, head.boot, head.clock),
+		.run = head.run,
+		.count = (file->size - sizeof(head)) / head.sample_bytes});
 	u->items = mem_alloc((u->count + 1) * sizeof(*u->items));
 	for (size_t i = 0; i < u->count; i++)
 		memcpy(&u->items[i], file->data + sizeof(head) + i * head.sample_bytes, sizeof(*u->items));
@@ -48,11 +47,10 @@ void model_energy(struct model *m, const char *path, const char *name, const str
 	}
 	head.boot[sizeof(head.boot) - 1] = 0;
 	host = model_file_host(name);
-	m->energies = mem_grow(m->energies, m->energy_count, &m->energy_capacity, sizeof(*m->energies));
-	e = &m->energies[m->energy_count++];
-	*e = (struct energy_file){.machine = model_machine(m, host, head.boot, head.clock),
-				  .run = head.run,
-				  .size = file->size - sizeof(head)};
+	e = mem_new(m->energies, m->energy_count, m->energy_capacity, (struct energy_file){
+		.machine = model_machine(m, host, head.boot, head.clock),
+		.run = head.run,
+		.size = file->size - sizeof(head)});
 	e->bytes = mem_alloc(e->size + 1);
 	memcpy(e->bytes, file->data + sizeof(head), e->size);
 	free(host);
@@ -69,9 +67,8 @@ void model_where(struct model *m, const char *path, const struct mapping *file)
 		texts_add(&m->problems, "%s: not a file of pillion where", path);
 		return;
 	}
-	m->wheres = mem_grow(m->wheres, m->where_count, &m->where_capacity, sizeof(*m->wheres));
-	w = &m->wheres[m->where_count++];
-	*w = (struct where_file){.run = head.run, .machine = head.machine, .size = file->size - sizeof(head)};
+	w = mem_new(m->wheres, m->where_count, m->where_capacity, (struct where_file){
+		.run = head.run, .machine = head.machine, .size = file->size - sizeof(head)});
 	w->bytes = mem_alloc(w->size + 1);
 	memcpy(w->bytes, file->data + sizeof(head), w->size);
 }

@@ -48,10 +48,9 @@ static struct nsys_operation *operation_of_event(struct nsys_writer *w, const st
 
 	if (*slot)
 		return &w->operations[*slot - 1];
-	w->operations = mem_grow(w->operations, w->operation_count, &w->operation_capacity, sizeof(*w->operations));
-	k = &w->operations[w->operation_count++];
+	k = mem_new(w->operations, w->operation_count, w->operation_capacity,
+		    (struct nsys_operation){.operation = *e->operation});
 	*slot = w->operation_count;
-	*k = (struct nsys_operation){.operation = *e->operation};
 	if (!k->operation.kind)
 		k->operation.kind = TF_DEVICE_KERNEL; /* its definition is lost */
 	for (int form = 0; k->operation.kind == TF_DEVICE_KERNEL && form < 3; form++)
