@@ -444,6 +444,36 @@ static enum diff_verdict verdict_of_runs(enum diff_by by, bool is_sampled, uint6
 	return verdict;
 }
 
+/* What two runs of the same length say of the wall time. */
+static void expect_wall(size_t runs, uint64_t before_ns, uint64_t after_ns, const char *wanted)
+{
+	struct gathered captures[2 * THREE] = {0};
+	struct diff d = {DIFF_API, .gate = 0.03, .captures = captures, .before = runs, .after = runs};
+	struct table table = {0};
+
+	for (size_t k = 0; k < 2 * runs; k++) {
+		uint64_t ns = (k < runs ? before_ns : after_ns) + k % runs;
+
+		captures[k].whole = (struct whole_run){.wall_ns = ns, .cpu_ns = ns};
+		kernel_add(&captures[k], "fflush", 20);
+	}
+	diff_compare(&d);
+	diff_table(&d, &table);
+	cr_expect_str_eq(table.cells[row_of(&table, "wall time") + 7].text, wanted);
+	lines_compared(captures, &d);
+	for (size_t k = 2; k < 2 * runs; k++)
+		gathered_done(&captures[k]);
+	table_done(&table);
+}
+
+Test(diff, one_run_of_each_side_is_too_few)
+{
+	expect_wall(1, 100000000, 100000000, "too few");
+	expect_wall(THREE, 100000000, 100000000, "noise");
+	expect_wall(THREE, 900000000, 100000000, "faster");
+	expect_wall(THREE, 100000000, 900000000, "slower");
+}
+
 Test(diff, the_runs_cpu_time_counts_in_the_verdict)
 {
 	struct gathered captures[2 * THREE];

@@ -368,6 +368,28 @@ Test(export_html, leaves_out_the_shortest_where_there_are_too_many)
 	free(part.text);
 }
 
+Test(html_json, a_table_is_its_columns_one_after_the_other)
+{
+	struct html html = {0};
+	struct html_json json = {.html = &html};
+	struct table table = {0};
+
+	table_has(&table, COL_PID, COL_CALLS, COL_TIME_PERCENT);
+	for (uint64_t i = 1; i <= 3; i++) {
+		table_number(&table, i);
+		table_number_if(&table, i != 2, 10 * i);
+		table_real(&table, 0.04 + (double)i / 10);
+	}
+	html_json_table(&json, "t", "A \"T\"", true, &table);
+	cr_expect_str_eq(json.text.data,
+			 "{\"name\":\"t\",\"title\":\"A \\\"T\\\"\",\"rows\":3,\"info\":true,\"columns\":["
+			 "{\"title\":\"PID\",\"type\":\"id\"},{\"title\":\"Calls\",\"type\":\"count\"},"
+			 "{\"title\":\"Time (%)\",\"type\":\"percent\"}],"
+			 "\"cells\":[[1,2,3],[10,null,30],[0.1,0.2,0.3]]}");
+	buffer_done(&json.text);
+	table_done(&table);
+}
+
 Test(html_pack, gives_back_what_went_in)
 {
 	static const size_t sizes[] = {0, 1, 2, 3, 4, 1000, 48 * 1024, 300001};

@@ -2,6 +2,9 @@
 #include <criterion/criterion.h>
 
 #include "preload/library/library.h"
+#include "recorder.h"
+
+RECORDER_FUNCTIONS({"alpha", TF_GROUP_CUBLAS});
 
 static void assert_fields(const struct tf_operation *op, unsigned int count, const uint8_t *fields,
 			  const int64_t *values)
@@ -83,4 +86,23 @@ Test(library, more_fields_than_there_is_room_for_are_left_out)
 	library_note_all(0x3000, &op);
 	library_append(&op, 0x3000, TF_ROLE_A);
 	cr_expect_eq(op.count, TF_OPERATION_FIELDS);
+}
+
+Test(library, operations_are_one_if_all_of_their_values_are)
+{
+	struct tf_operation op = {.count = 3, .fields = {TF_FIELD_M, TF_FIELD_N, TF_FIELD_K}, .values = {1, 2, 3}};
+	uint32_t first;
+
+	cr_assert(recording_begin());
+	cr_assert(hook_attached());
+	first = library_intern(&op);
+	cr_expect_neq(first, 0);
+	cr_expect_eq(library_intern(&op), first);
+	op.values[2] = 4;
+	cr_expect_neq(library_intern(&op), first);
+	op.values[2] = 3;
+	op.values[3] = 5; /* not one of its three */
+	cr_expect_eq(library_intern(&op), first);
+	cr_expect_eq(library_intern(&(struct tf_operation){0}), 0);
+	cr_assert(recording_end());
 }

@@ -84,6 +84,33 @@ Test(operation, complex_by_its_types)
 	cr_expect_eq(operation_flops("cublasGemmEx", &op), 48);
 }
 
+/* A product of 2 by 5 by 3, seven times: 420 multiplications and additions. */
+Test(operation, a_product_by_its_layouts)
+{
+	struct tf_operation plain = OPERATION(5, LIST(TF_FIELD_M | TF_ROLE_A, TF_FIELD_N | TF_ROLE_A,
+						      TF_FIELD_M | TF_ROLE_D, TF_FIELD_N | TF_ROLE_D,
+						      TF_FIELD_BATCH | TF_ROLE_D),
+					      LIST(2, 3, 2, 5, 7)),
+			    transposed = OPERATION(6, LIST(TF_FIELD_M | TF_ROLE_A, TF_FIELD_N | TF_ROLE_A,
+							   TF_FIELD_TRANSPOSE | TF_ROLE_A, TF_FIELD_M | TF_ROLE_C,
+							   TF_FIELD_N | TF_ROLE_C, TF_FIELD_TYPE | TF_ROLE_A),
+						   LIST(3, 2, 1, 2, 5, 4));
+
+	cr_expect_eq(operation_flops("cublasLtMatmul", &plain), 420);
+	cr_expect_eq(operation_flops("cublasLtMatmul", &transposed), 4 * 60, "complex, once, without D");
+}
+
+Test(operation, products_of_special_matrices)
+{
+	const uint8_t fields[] = {TF_FIELD_M, TF_FIELD_N, TF_FIELD_K, TF_FIELD_MODE, TF_FIELD_BATCH};
+	struct tf_operation op = of(5, fields, (const int64_t[]){3, 5, 7, 0, 2});
+
+	cr_expect_eq(operation_flops("cublasSgemv", &op), 2 * 3 * 5 * 2);
+	cr_expect_eq(operation_flops("cublasSsymm", &op), 2 * 3 * 5 * 3, "the left one is a square of M");
+	cr_expect_eq(operation_flops("cublasSsyr2k", &op), 2 * 5 * 5 * 7);
+	cr_expect_eq(operation_flops("cublasCherk", &op), 4 * 5 * 6 * 7);
+}
+
 Test(operation, a_triangle_counts_by_its_side)
 {
 	struct tf_operation left = OPERATION(3, LIST(TF_FIELD_MODE, TF_FIELD_M, TF_FIELD_N), LIST(0, 3, 5)),
