@@ -6,6 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* AddressSanitizer finds what reads an array beyond its elements, though there is room for more. */
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(from, size) ((void)0)
+#define ASAN_UNPOISON_MEMORY_REGION(from, size) ((void)0)
+#endif
+
 void (*mem_failed)(void) = abort;
 
 int err_set(struct err *e, int code, const char *format, ...)
@@ -53,10 +61,13 @@ void mem_replace_text(char **place, char *text)
 
 void *mem_grow(void *array, size_t count, size_t *capacity, size_t element)
 {
-	if (count < *capacity)
-		return array;
-	*capacity = *capacity ? *capacity * 2 : 8;
-	return mem_resize(array, *capacity * element);
+	if (count >= *capacity) {
+		*capacity = *capacity ? *capacity * 2 : 8;
+		array = mem_resize(array, *capacity * element);
+		ASAN_POISON_MEMORY_REGION((char *)array + count * element, (*capacity - count) * element);
+	}
+	ASAN_UNPOISON_MEMORY_REGION((char *)array + count * element, element);
+	return array;
 }
 
 void mem_free_pointer(void *pointer_to_it)

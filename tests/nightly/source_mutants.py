@@ -6,8 +6,9 @@ Changes one operator at a time in a copy of what is committed, builds, and runs 
 the changed file: the one that has its name first, until one fails. Mutants are chosen by chance, from each folder in
 turn, so that all folders have as many; the seed is printed, so that a run can be repeated. A mutant whose object code
 is that of the original is not counted, nor is one that does not compile. Files that no unit test is linked with have no
-mutants. Prints TAP: one line for the rate, which fails if fewer than LEAST percent of the mutants are killed, and a
-comment for each mutant, so that survivors are listed."""
+mutants. The copy is built with AddressSanitizer and UndefinedBehaviorSanitizer, and malloc fills what it returns, so
+that a read or a write beyond an end fails instead of finding zeros. Prints TAP: one line for the rate, which fails if
+fewer than LEAST percent of the mutants are killed, and a comment for each mutant, so that survivors are listed."""
 import argparse
 import concurrent.futures
 import hashlib
@@ -32,8 +33,13 @@ OPERATOR = re.compile(r"(?<= )(?:<<|>>|<=|>=|==|!=|&&|\|\||\+=|-=|[<>+*/%&|-])(?
 OPAQUE = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|/\*.*?\*/', re.DOTALL)
 # A test that takes ten times as long as without a mutant, and at least so long, hangs because of the mutant.
 LEAST_SECONDS = 20
-SLOW_SECONDS = 10  # a test that takes longer without a mutant is run only for a file of its name
-MOST_SECONDS = 45  # one that takes still longer is not run
+SLOW_SECONDS = 60  # a test that takes longer without a mutant is run only for a file of its name
+MOST_SECONDS = 180  # one that takes still longer is not run
+# As in scripts/test: gcc with -g1, because two compilers find the same; addresses are not randomized, because the
+# shadow memory of gcc 12 sometimes overlaps those that are; the recorder has an alternate stack of its own.
+SANITIZED = ["-Dwerror=false", "-Dc_args=-g1", "-Db_sanitize=address,undefined"]
+CHECKS = {"UBSAN_OPTIONS": "halt_on_error=1",
+          "ASAN_OPTIONS": "detect_leaks=0:use_sigaltstack=0:max_malloc_fill_size=1048576"}
 
 
 def operators_of(path):
@@ -72,6 +78,8 @@ def status_of(argv, seconds, **options):
 class Tree:
     """A copy of what is committed, built without optimization. Some tests read debug information."""
 
+    fixed = ["setarch", "-R"] if run(["setarch", "-R", "true"]).returncode == 0 else []  # a container may forbid it
+
     def __init__(self, folder, source):
         self.root, self.build = folder, os.path.join(folder, "build")
         if not os.path.exists(os.path.join(self.build, "build.ninja")):
@@ -81,7 +89,8 @@ class Tree:
             cache = os.path.join(source, "subprojects", "packagecache")  # what has been downloaded, if anything
             if os.path.isdir(cache):
                 shutil.copytree(cache, os.path.join(folder, "subprojects", "packagecache"))
-            run(["meson", "setup", self.build, folder, "-Dtests=auto", "-Doptimization=0"], check=True)
+            run(["meson", "setup", self.build, folder, "-Dtests=auto", "-Doptimization=0", *SANITIZED],
+                env={**os.environ, "CC": "gcc", "CXX": "g++"}, check=True)
         done = self.make("unit-tests", "threads-tests")
         if done.returncode:
             sys.exit("source_mutants.py: the tree does not build:\n" + done.stdout[-2000:])
@@ -107,7 +116,8 @@ class Tree:
         return {line.split()[-1] for line in symbols.splitlines() if line.endswith(".c")}
 
     def run_test(self, test, seconds):
-        return status_of(test["cmd"], seconds, cwd=self.build, env={**os.environ, **test["env"]})
+        environment = {**os.environ, **CHECKS, **test["env"]}
+        return status_of([*self.fixed, *test["cmd"]], seconds, cwd=self.build, env=environment)
 
     def make(self, *targets):
         return run(["ninja", "-C", self.build, "-k", "0", *targets])
