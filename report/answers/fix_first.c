@@ -89,6 +89,16 @@ static const struct role *programs_of(const struct choice *k, const struct role 
 /* So many so short sleeps are those of a loop that looks whether something has happened. */
 enum { POLLS = 10, POLL_NS = 50000000 };
 
+/* What a role that sleeps again and again may wait for. */
+static bool others_work(const struct choice *k, const struct role *r, uint64_t ns)
+{
+	uint64_t own_ns = 0;
+
+	list_each(const struct role, other, k->roles)
+		own_ns += other == r ? 0 : role_wall_ns(other, role_own_ns(other));
+	return own_ns >= role_wall_ns(r, ns) / 2;
+}
+
 /* What only waits for something outside of what was recorded may be a server that waits for work; short sleeps where
  * others work may be those of a loop that waits for them. */
 static bool may_be_needed(const struct choice *k, const struct role *r, const struct role_call *call)
@@ -100,7 +110,7 @@ static bool may_be_needed(const struct choice *k, const struct role *r, const st
 	case BLOCKED_NCCL:
 		return true;
 	case BLOCKED_SLEEP:
-		return k->roles->count > 1 && call->count >= POLLS && call->ns / call->count < POLL_NS;
+		return call->count >= POLLS && call->ns / call->count < POLL_NS && others_work(k, r, call->ns);
 	default:
 		return role_call_waits(r, call->kind, call->ns, call->count) && !call->end.ns;
 	}
@@ -157,8 +167,47 @@ static bool is_aside(const struct choice *k, const struct role *r, const struct 
 	return false;
 }
 
+/* The line has most of its time where other threads wait for it: the role's own part of the run says nothing then. */
+static bool is_on_path(const struct choice *k, const struct code_line *line)
+{
+	const struct prices *all = costs_prices(k->costs);
+	SCOPED(buffer) edit = {0};
+
+	if (line && line->line)
+		price_add_line("line", line, "=0", &edit);
+	array_each(const struct price, price, all->items, all->count)
+		if (edit.size && !strcmp(price->edit, edit.data))
+			return price->saves.saved_ns >= k->least_ns;
+	return false;
+}
+
 /* Shorter processes that a line starts again and again need rather not be started. */
 enum { STARTED_NS = 250000000 };
+
+/* A wait for a thread that is in no role, because it does nothing but wait, ends with the calls of that thread. */
+static void propose_end(struct choice *k, const struct role *r, const struct role_call *call)
+{
+	const struct role_end *end = &call->end;
+	const struct thread_time *t = &k->partition->threads[end->thread];
+	struct role helper = {.process = &k->context->model->processes[t->process]};
+	struct role_call last = {.kind = end->kind, .function = end->function, .frame = end->frame,
+				 .has_frame = end->has_frame};
+	struct fix_first_cause cause = {.rule = "blocked", .line = role_call_line(k->context, &last),
+					.whole_ns = role_wall_ns(r, call->ns)};
+
+	if (!end->ns || !end->function || k->roles->role_of[end->thread] || !cause.line ||
+	    input_of_wait(k->context, &helper, &last))
+		return;
+	price_add_line("line", cause.line, "=0", &cause.edit);
+	costs_of_edit(k->costs, buffer_string(&cause.edit), &cause.saves);
+	cause.actor = costs_actor(k->costs, cause.line, end->function);
+	if (!end->is_users) {
+		cause.line = role_call_line(k->context, call);
+		cause.is_borrowed = true;
+	}
+	call_words(k, r, call, NULL, cause.line, &cause.text);
+	fix_first_propose(k, &cause);
+}
 
 static void propose_call(struct choice *k, const struct role *r, const struct role_call *call)
 {
@@ -179,10 +228,11 @@ static void propose_call(struct choice *k, const struct role *r, const struct ro
 					.line = line};
 	bool is_no_wait = !is_again && (is_of_children || is_sync);
 
+	propose_end(k, r, call);
 	/* What a line waits for that has started it once is to be changed where it works. */
 	if (started && !is_again && !is_of_children)
 		return;
-	if (role_wall_ns(r, call->ns) < k->least_ns || is_of_library(call) ||
+	if (is_of_library(call) || (role_wall_ns(r, call->ns) < k->least_ns && !is_on_path(k, line)) ||
 	    (!started && (input_of_wait(k->context, r, call) || is_aside(k, r, call))) ||
 	    (k->told.count && blocked_waits_for_others(call->kind)))
 		return;
@@ -406,7 +456,7 @@ void fix_first_find(const struct report_context *c, struct costs *costs, const s
 			propose_cpu(&k, r);
 		propose_stop(&k, r);
 		propose_balance(&k, r);
-		for (size_t n = 0; n < r->call_count && n < 4; n++)
+		for (size_t n = 0; n < r->call_count && r->calls[n].ns >= k.least_ns; n++)
 			propose_call(&k, r, &r->calls[n]);
 	}
 	propose_kernels(&k);

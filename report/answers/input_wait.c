@@ -7,9 +7,16 @@
 
 /* What the sockets of a process are. */
 struct sockets_used {
-	bool listens;	/* it has clients */
-	bool has_peers; /* of any other kind, too: it may be a client */
+	bool has_peers;		/* it may be a client */
+	struct texts listening; /* it has clients; ":port" or a path */
+	struct texts local;	/* likewise of peers on the same machine */
 };
+
+static void sockets_used_done(struct sockets_used *s)
+{
+	texts_done(&s->listening);
+	texts_done(&s->local);
+}
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -21,10 +28,26 @@ static bool ends_with(const char *text, const char *end)
 /* The words are those of the recorder's socket_describe(). */
 static void add_socket(struct sockets_used *s, const char *text)
 {
-	if (ends_with(text, " (listening)"))
-		s->listens = true;
+	static const char listening[] = " (listening)";
+	const char *port = strrchr(text, ':') ?: text;
+	bool is_local = strstr(text, " 127.") || strstr(text, "[::1]:") || strstr(text, "[::ffff:127.");
+
+	if (ends_with(text, listening))
+		texts_add(&s->listening, "%.*s", (int)(strlen(port) - strlen(listening)), port);
 	else if (strpbrk(text, "/@:") && !ends_with(text, " (not connected)")) /* a path, a name or a port */
 		s->has_peers = true;
+	if (is_local && port != text)
+		texts_add(&s->local, "%s", port);
+}
+
+/* What waits for its clients waits for itself, then, as tests of servers do. */
+static bool is_own_client(const struct sockets_used *s)
+{
+	for (size_t i = 0; i < s->listening.count; i++)
+		for (size_t k = 0; k < s->local.count; k++)
+			if (!strcmp(s->listening.items[i], s->local.items[k]))
+				return true;
+	return false;
 }
 
 static void add_image(struct sockets_used *s, const struct image *image)
@@ -44,7 +67,6 @@ static void add_image(struct sockets_used *s, const struct image *image)
 
 static void sockets_of(const struct model *m, const struct process *p, struct sockets_used *ret)
 {
-	*ret = (struct sockets_used){0};
 	for (size_t i = 0; i < m->image_count; i++)
 		if (m->images[i].trace && &m->processes[m->images[i].process] == p)
 			add_image(ret, &m->images[i]);
@@ -52,7 +74,7 @@ static void sockets_of(const struct model *m, const struct process *p, struct so
 
 enum input input_of_wait(const struct report_context *c, const struct role *r, const struct role_call *call)
 {
-	struct sockets_used sockets;
+	SCOPED(sockets_used) sockets = {0};
 
 	if (function_kind_of(call->function, TF_GROUP_OSRT).does & FUNCTION_ACCEPTS)
 		return INPUT_CLIENTS;
@@ -61,7 +83,7 @@ enum input input_of_wait(const struct report_context *c, const struct role *r, c
 	if (call->kind == BLOCKED_PIPE)
 		return INPUT_DATA;
 	sockets_of(c->model, r->process, &sockets);
-	if (sockets.listens)
-		return INPUT_CLIENTS;
+	if (sockets.listening.count)
+		return is_own_client(&sockets) ? INPUT_NONE : INPUT_CLIENTS;
 	return call->kind == BLOCKED_POLL && !sockets.has_peers ? INPUT_DATA : INPUT_NONE;
 }

@@ -111,6 +111,26 @@ for thread in threads:
 END
 holds beat line~beat.py:18=0 'a job with a heartbeat and a worker that looks for work'
 
+# Most of the time of 40 threads is that of waits for each other.
+cat >turns.py <<'END'
+import sys, threading, time
+gate = threading.Semaphore(40 if sys.argv[1] == 'fixed' else 1)
+def call():
+    with gate:
+        time.sleep(0.04)
+threads = [threading.Thread(target=call) for i in range(40)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+END
+for form in slow fixed; do
+	pillion -f -o "turns_$form" --stats=false python3 turns.py $form >/dev/null 2>&1
+done
+foretold turns line~turns.py:5=0 'what one thread of many does at a time'
+like "$(report stats --summary turns_slow.pillion | tr -s '\n ' ' ')" 'FIX FIRST [^;]*turns\.py:5 ' \
+	'the line is named, although it has a small part of the time of all threads'
+
 # multiprocessing gives its workers their first line by `python -c`.
 cat >spawned.py <<'END'
 import multiprocessing, time

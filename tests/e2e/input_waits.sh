@@ -32,7 +32,7 @@ else:
         s.recv(100)
 END_OF_PEER
 cat >asks.py <<'END_OF_ASKS'
-import asyncio, socket, sys
+import asyncio, queue, socket, sys, threading
 address = "127.0.0.1", int(open("port").read())
 def plain():
     s = socket.create_connection(address)
@@ -44,8 +44,35 @@ async def tasks():
     for i in range(8):
         writer.write(b"word")
         await reader.read(10)
-plain() if sys.argv[1] == "plain" else asyncio.run(tasks())
+def worker():
+    s, work = socket.create_connection(address), queue.Queue()
+    def answer():
+        while True:
+            s.send(work.get())
+            s.recv(10)  # of a worker
+            work.task_done()
+    threading.Thread(target=answer, daemon=True).start()
+    for i in range(8):
+        work.put(b"word")
+    work.join()
+asyncio.run(tasks()) if sys.argv[1] == "tasks" else globals()[sys.argv[1]]()
 END_OF_ASKS
+cat >own.py <<'END_OF_OWN'
+import asyncio
+async def handle(reader, writer):
+    while await reader.read(100):
+        await asyncio.sleep(0.25)
+        writer.write(b"ok")
+    writer.close()
+async def main():
+    server = await asyncio.start_server(handle, "127.0.0.1", 0)
+    reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+    for i in range(8):
+        writer.write(b"word")
+        await reader.read(10)
+    writer.close()
+asyncio.run(main())
+END_OF_OWN
 cat >serves.py <<'END_OF_SERVES'
 import asyncio, os, socket, sys
 def announce(s):
@@ -107,6 +134,18 @@ is "$(first serves_reads)" '' 'a server that reads what it has accepted: no find
 like "$(report stats --summary serves_reads.pillion)" '% waits for its clients in read ' \
 	'a server that reads: the words'
 ! has_unwinder || like "$(first asks_plain)" "asks\.py:$(sed -n '/# answer/=' asks.py) plain" 'with its line'
+rm -f port
+"$python" peer.py server 8 &
+eventually test -s port
+pillion -o asks_worker --stats=false "$python" asks.py worker >out 2>err
+is $? 0 'a thread that does nothing but wait for answers'
+wait
+like "$(first asks_worker)" '^FIX FIRST .* saves (at most )?[12]\.[0-9]+' 'main waits for it'
+! has_unwinder || like "$(report stats --summary asks_worker.pillion | tr -s '\n ' ' ')" \
+	"FIX FIRST [^;]*asks\.py:$(sed -n '/# of a worker/=' asks.py) [^;]*; saves " 'with its line'
+pillion -o own --stats=false "$python" own.py >out 2>err
+is $? 0 'a server that is its only client'
+like "$(first own)" '^FIX FIRST .* epoll_wait\b.*; saves (at most )?[12]\.[0-9]+' 'waits for itself'
 
 words() {
 	for word in 1 2 3 4 5 6; do

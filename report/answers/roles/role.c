@@ -10,8 +10,9 @@
 #include "report/base/text.h"
 #include "report/time/helpers.h"
 
-/* Names of lines are looked up for this many roles and calls of each. */
-enum { NAMED_ROLES = 8, NAMED_CALLS = 8 };
+/* Names of lines are looked up for this many roles and calls of each; more than the least if they take this part of
+ * the longest. */
+enum { NAMED_ROLES = 8, NAMED_CALLS = 64, NAMED_AT_LEAST = 8, NAMED_PART = 64 };
 
 struct making {
 	const struct report_context *context;
@@ -168,7 +169,8 @@ static int compare_calls(const void *left, const void *right)
 	return order_of(b->ns, a->ns) ?: order_of(a->kind, b->kind);
 }
 
-/* Joins the calls of one line among the first `named` ones: several instructions are different places. */
+/* Joins the calls of one line among the first `named` ones: several instructions are different places, and so is the
+ * same one in each process. */
 static void sort_calls(const struct report_context *c, struct role_call *calls, size_t count, size_t named)
 {
 	struct buffer names[NAMED_CALLS] = {0};
@@ -177,6 +179,8 @@ static void sort_calls(const struct report_context *c, struct role_call *calls, 
 		return;
 	qsort(calls, count, sizeof(*calls), compare_calls);
 	named = named < count ? named : count;
+	while (named > NAMED_AT_LEAST && calls[named - 1].ns < calls->ns / NAMED_PART)
+		named--;
 	for (size_t i = 0; i < named; i++) {
 		role_place(c, &calls[i], &names[i]);
 		for (size_t k = 0; k < i && names[i].size; k++) {

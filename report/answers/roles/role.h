@@ -14,9 +14,10 @@ struct role_end {
 	size_t thread;	      /* of the partition; see roles.role_of */
 	const char *name;     /* of the thread, "": that of its program; borrowed from the partition */
 	const char *function; /* NULL: the thread was in no recorded call */
+	enum blocked_kind kind; /* of the function */
 	bool computes;	      /* then it was on a CPU, or waited for one */
 	struct symbol_frame frame;
-	bool has_frame;
+	bool has_frame, is_users;
 };
 
 /* Blocked time of a role in calls of one kind that one line made; or in `lines`, the CPU time of a line. */

@@ -107,7 +107,7 @@ static void follow(struct following *k, const struct image *image, const struct 
 
 static bool is_wait(enum blocked_kind kind)
 {
-	return kind == BLOCKED_THREAD || kind == BLOCKED_LOCK || kind == BLOCKED_POLL;
+	return kind == BLOCKED_THREAD || kind == BLOCKED_LOCK || kind == BLOCKED_POLL || kind == BLOCKED_SOCKET;
 }
 
 static void follow_thread(struct following *k, size_t thread)
@@ -153,9 +153,11 @@ static void conclude(struct following *k)
 				.thread = p->thread,
 				.name = own_name(k->partition, p->thread),
 				.function = p->what ? p->what->name : NULL,
+				.kind = p->what ? p->what->waits : BLOCKED_KINDS,
 				.computes = t->cpu_ns + t->delay_ns >= t->unexplained_ns,
 				.frame = p->what ? p->what->frame : (struct symbol_frame){.place = SYMBOL_NO_PLACE},
 				.has_frame = p->what && p->what->has_frame,
+				.is_users = p->what && p->what->is_users,
 			};
 	}
 }
