@@ -43,6 +43,7 @@ struct known_answer {
 
 struct builder {
 	struct causality *causes;
+	const struct linker *linker;
 	struct known_answer calls[KNOWN_ANSWERS], pools[KNOWN_ANSWERS];
 	uint32_t actor;
 	const struct image *image;
@@ -252,6 +253,8 @@ static void take_call(struct builder *b, const struct event *e)
 	if (p->end_ns - p->start_ns >= CAUSES_WAIT_NS && is_wait(s->editables.items[p->what].waits))
 		p->alone = event_timed_out(e) ? GRAPH_TIMER : GRAPH_WAITS;
 	p->has_edge = graph_has_edge(&s->graph, b->actor, p->end_ns);
+	if (p->has_edge)
+		p->start_ns = mpi_waits_since(b->linker, b->actor, p->start_ns, p->end_ns);
 	p->of = p->what;
 	while (first && b->pending[first - 1].start_ns >= p->start_ns)
 		first--;
@@ -413,7 +416,7 @@ static void number_pools(struct causality *s)
 
 static void build(struct causality *s, const struct linker *l)
 {
-	struct builder b = {.causes = s, .pending = mem_resize(NULL, (PENDING + 1) * sizeof(*b.pending))};
+	struct builder b = {.causes = s, .linker = l, .pending = mem_resize(NULL, (PENDING + 1) * sizeof(*b.pending))};
 
 	for (uint32_t i = 0; i < s->actor_count; i++) {
 		const struct actor *a = &s->actors[i];

@@ -38,6 +38,7 @@ enum moment_kind {
 	MOMENT_SYNC_STREAMS, /* likewise, for all streams of it */
 	MOMENT_POLL,
 	MOMENT_WAIT,	/* for another thread, in a way that does not tell for which */
+	MOMENT_MPI,	/* a call of MPI: it is in mpi_calls */
 	MOMENT_AWAIT,	/* a long call that may have waited for a process that its process has started */
 	MOMENT_KINDS
 };
@@ -58,6 +59,21 @@ struct moments {
 	size_t count, capacity;
 };
 
+enum mpi_calls_kind { MPI_CALL_LONG, MPI_CALLS_SHORT, MPI_CALLS_POLL };
+
+/* A long call of MPI, or short ones in a row: of any function, or of those that look and return at once. */
+struct mpi_calls {
+	uint64_t start_ns, end_ns;
+	enum mpi_calls_kind kind;
+	bool is_alone; /* it waits for no other rank */
+};
+
+struct calls_of_mpi {
+	struct mpi_calls *items; /* by actor, then by end */
+	size_t count, capacity;
+	size_t *first; /* by actor, and one more */
+};
+
 /* Of a device. */
 struct operation_of_stream {
 	uint64_t start_ns, end_ns, launched_ns;
@@ -75,6 +91,7 @@ struct linker {
 	uint32_t *last_of;	/* by process: the main thread of its last image */
 	struct moments of[MOMENT_KINDS];
 	struct actor_calls long_calls;
+	struct calls_of_mpi mpi;
 	struct map channels; /* (name, machine) -> number */
 	struct operations operations;
 };
@@ -98,6 +115,8 @@ void link_transfers(struct linker *l);
 /* Adds actors. */
 void link_devices(struct linker *l);
 void link_mpi(struct linker *l);
+/* When the wait began that ended with that call: with the first of several that looked. */
+uint64_t mpi_waits_since(const struct linker *l, uint32_t actor, uint64_t start_ns, uint64_t end_ns);
 void link_openmp(struct linker *l);
 /* What is left: waits whose end can have had one cause only. */
 void link_only_causes(struct linker *l);

@@ -27,6 +27,8 @@ uint8_t moment_classify(const struct function *f)
 							: MOMENT_NONE;
 	if (f->group == TF_GROUP_OPENMP)
 		return f->kind.parallel & PARALLEL_TEAM_WAITS ? MOMENT_TEAM : MOMENT_WAIT;
+	if (f->group == TF_GROUP_MPI)
+		return MOMENT_MPI;
 	if (f->group != TF_GROUP_OSRT)
 		return MOMENT_NONE;
 	if (f->kind.does & FUNCTION_WAKES)
@@ -62,7 +64,7 @@ uint8_t moment_classify(const struct function *f)
 
 enum {
 	OF_DEVICES = 1 << TF_GROUP_CUDA | 1 << TF_GROUP_CUDA_DRIVER,
-	GROUPS = 1 << TF_GROUP_OSRT | 1 << TF_GROUP_OPENMP | OF_DEVICES
+	GROUPS = 1 << TF_GROUP_OSRT | 1 << TF_GROUP_OPENMP | 1 << TF_GROUP_MPI | OF_DEVICES
 };
 
 enum { KNOWN_CHANNELS = 64 };
@@ -74,6 +76,7 @@ struct reading_calls {
 	const uint8_t *kinds;
 	uint32_t actor;
 	uint64_t wait_ticks; /* CAUSES_WAIT_NS */
+	uint64_t idle_ns; /* since the last call of MPI: in long sleeps and yields */
 	bool is_python, has_children; /* the image; its process */
 	struct known_channel {
 		const struct descriptor *descriptor;
@@ -184,11 +187,66 @@ static void construct_add(struct reading_calls *r, const struct event *e)
 		put(&r->linker->of[MOMENT_WAKE], &m);
 }
 
+/* Files are read and written alone, unless the function is one of all ranks. */
+static bool is_alone(const char *name)
+{
+	return (strstr(name, "File_read") || strstr(name, "File_write") || strstr(name, "File_i")) &&
+	       !strstr(name, "_all") && !strstr(name, "_ordered");
+}
+
+static bool is_idle(const struct function *f)
+{
+	return f->group == TF_GROUP_OSRT && (f->kind.waits == BLOCKED_SLEEP || f->kind.does & FUNCTION_POLLS);
+}
+
+/* Between calls that look there is so much else at most, or a quarter of the time since the first of them: a thread
+ * that looks again and again waits for a CPU, too. Sleeps and yields between them are a part of it. Other short calls
+ * in a row count as one. */
+enum { LOOK_NS = 1000000, LOOK_PART = 4 };
+
+static bool is_next(const struct reading_calls *r, const struct mpi_calls *last, const struct mpi_calls *c)
+{
+	uint64_t ns = c->start_ns > last->end_ns ? c->start_ns - last->end_ns : 0;
+
+	if (c->kind == MPI_CALL_LONG || last->kind != c->kind)
+		return false;
+	if (c->kind == MPI_CALLS_SHORT)
+		return ns < CAUSES_WAIT_NS;
+	ns = ns > r->idle_ns ? ns - r->idle_ns : 0;
+	return ns < LOOK_NS || ns * LOOK_PART < last->end_ns - last->start_ns;
+}
+
+static void mpi_add(struct reading_calls *r, const struct event *e)
+{
+	const struct function *f = trace_function(r->image->trace, e->id);
+	struct calls_of_mpi *all = &r->linker->mpi;
+	struct mpi_calls *last = all->count > all->first[r->actor] ? &all->items[all->count - 1] : NULL;
+	struct mpi_calls c = {.start_ns = causes_ns(r->linker->causes, r->image, event_start(e)),
+			      .end_ns = causes_ns(r->linker->causes, r->image, e->ticks),
+			      .kind = f->kind.does & FUNCTION_POLLS	? MPI_CALLS_POLL
+				      : e->duration >= r->wait_ticks ? MPI_CALL_LONG
+								     : MPI_CALLS_SHORT,
+			      .is_alone = is_alone(f->name)};
+
+	if (last && is_next(r, last, &c))
+		last->end_ns = c.end_ns;
+	else
+		list_add(all, c);
+	r->idle_ns = 0;
+}
+
 static void moment_add(struct reading_calls *r, const struct event *e)
 {
 	enum moment_kind kind = r->kinds[e->id];
 	struct moment m = {.actor = r->actor, .what = NODE_NONE};
 
+	if (kind == MOMENT_MPI) {
+		mpi_add(r, e);
+		kind = MOMENT_NONE;
+	} else if (r->linker->mpi.count && is_idle(trace_function(r->image->trace, e->id))) {
+		r->idle_ns += causes_ns(r->linker->causes, r->image, e->ticks) -
+			      causes_ns(r->linker->causes, r->image, event_start(e));
+	}
 	if (e->duration < r->wait_ticks && (!kind || kind >= MOMENT_POLL))
 		return;
 	if (kind >= MOMENT_READ && kind <= MOMENT_SEND)
@@ -252,12 +310,14 @@ void moments_read(struct linker *l)
 	uint32_t groups = s->actor_count > 1 ? GROUPS : OF_DEVICES;
 
 	l->long_calls.first = mem_alloc((s->actor_count + 1) * sizeof(*l->long_calls.first));
+	l->mpi.first = mem_alloc((s->actor_count + 1) * sizeof(*l->mpi.first));
 	for (size_t i = 0; i < s->actor_count; i++) {
 		const struct actor *a = &s->actors[i];
 		struct cursor cursor;
 		struct event e;
 
 		l->long_calls.first[i] = l->long_calls.count;
+		l->mpi.first[i] = l->mpi.count;
 		if (a->is_main && a->image->trace) {
 			descriptors_done(&r.descriptors);
 			descriptors_init(&r.descriptors, a->image->trace);
@@ -280,6 +340,7 @@ void moments_read(struct linker *l)
 		add_current(&r, a);
 	}
 	l->long_calls.first[s->actor_count] = l->long_calls.count;
+	l->mpi.first[s->actor_count] = l->mpi.count;
 	descriptors_done(&r.descriptors);
 }
 
@@ -294,6 +355,8 @@ void linker_done(struct linker *l)
 {
 	free(l->long_calls.items);
 	free(l->long_calls.first);
+	free(l->mpi.items);
+	free(l->mpi.first);
 	for (size_t i = 0; i < MOMENT_KINDS; i++)
 		free(l->of[i].items);
 	map_done(&l->channels);

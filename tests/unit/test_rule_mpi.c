@@ -2,6 +2,7 @@
 /* Ranks of MPI that wait for each other: what is matched, and the rules about it. */
 #include "report/answers/summary/summary_ranks.h"
 #include "report/causes/mpi/mpi_wait.h"
+#include "report/causes/saving.h"
 #include "report/tables/report.h"
 #include "mpi_fixture.h"
 
@@ -23,7 +24,7 @@ static struct mpi_wait_counts match(const struct made made[][CALLS], uint32_t co
 
 	job(made, count, true);
 	wait_count = 0;
-	mpi_waits(&model, NULL, take_wait, NULL, &counts);
+	mpi_waits(&model, NULL, take_wait, NULL, NULL, &counts);
 	return counts;
 }
 
@@ -240,7 +241,7 @@ Test(rule_mpi, ranks_that_are_missing_or_began_before_are_not_matched)
 	struct mpi_wait_counts counts;
 
 	job(made, 2, false);
-	mpi_waits(&model, NULL, take_wait, NULL, &counts);
+	mpi_waits(&model, NULL, take_wait, NULL, NULL, &counts);
 	cr_expect_eq(counts.jobs, 0);
 	teardown();
 	setup();
@@ -431,4 +432,68 @@ Test(rule_mpi, small_collective_writes)
 {
 	writes("MPI_File_write_at_all", 1000, 1);
 	assert_verdict("small_mpi_io", VERDICT_CLEAN);
+}
+
+/* ---- edges ---- */
+
+enum { LATE_LINE = 50 };
+
+/* What the run saves without that line, in us: rank 1 sleeps there from 20 to 490 us. */
+static uint64_t saved_without_the_line(const struct made made[][CALLS])
+{
+	struct causality *s;
+	struct saving saving;
+	struct edit edit;
+	struct err err;
+
+	job(made, 2, true);
+	s = causes_find(&context);
+	cr_assert_not_null(s);
+	edit_init(&edit, s);
+	cr_assert_eq(edit_parse(s, "line~job.py:50=0", &edit, &err), 0, "%s", err.text);
+	saving_find(s, &edit, &saving);
+	edit_done(&edit);
+	causes_free(s);
+	return (saving.saved_ns + US / 2) / US;
+}
+
+Test(rule_mpi, a_call_that_is_not_matched_waits_for_the_rank_that_came_last)
+{
+	static const struct made made[][CALLS] = {
+		{COLLECTIVE("MPI_Win_fence", 100, 501)},
+		{OS_CALL("usleep", 20, 490, LATE_LINE), COLLECTIVE("MPI_Win_fence", 495, 502)},
+	};
+
+	cr_expect_eq(saved_without_the_line(made), 401);
+}
+
+Test(rule_mpi, a_rank_that_came_long_before_has_not_ended_the_wait)
+{
+	static const struct made made[][CALLS] = {
+		{COLLECTIVE("MPI_Win_fence", 300, 801)},
+		{OS_CALL("usleep", 20, 490, LATE_LINE), COLLECTIVE("MPI_Win_fence", 495, 502)},
+	};
+
+	cr_expect_eq(saved_without_the_line(made), 0);
+}
+
+Test(rule_mpi, a_file_is_written_alone)
+{
+	static const struct made made[][CALLS] = {
+		{COLLECTIVE("MPI_File_write_at", 100, 501)},
+		{OS_CALL("usleep", 20, 490, LATE_LINE), COLLECTIVE("MPI_File_write_at", 495, 502)},
+	};
+
+	cr_expect_eq(saved_without_the_line(made), 0);
+}
+
+Test(rule_mpi, a_rank_that_looks_and_sleeps_in_turns_waits_since_it_looked_first)
+{
+	static const struct made made[][CALLS] = {
+		{MESSAGE("MPI_Irecv", 80, 81, 1, 7), REQUESTS("MPI_Test", 100, 101), OS_CALL("usleep", 102, 299, 60),
+		 REQUESTS("MPI_Test", 300, 301), OS_CALL("usleep", 302, 499, 60), REQUESTS("MPI_Test", 500, 501)},
+		{OS_CALL("usleep", 20, 490, LATE_LINE), MESSAGE("MPI_Send", 495, 496, 0, 7)},
+	};
+
+	cr_expect_eq(saved_without_the_line(made), 401);
 }

@@ -53,7 +53,7 @@ static const struct mpi_causes *causes_of(struct rules *r)
 		return r->mpi;
 	r->mpi = mem_alloc(sizeof(*r->mpi));
 	r->mpi->model = r->context->model;
-	mpi_waits(r->mpi->model, r->mpi, add_wait, NULL, &r->mpi->counts);
+	mpi_waits(r->mpi->model, r->mpi, add_wait, NULL, NULL, &r->mpi->counts);
 	return r->mpi;
 }
 

@@ -90,6 +90,7 @@ struct matching {
 	void *context;
 	void (*visit)(void *context, const struct mpi_wait *wait);
 	mpi_visit_meeting *meet;
+	mpi_visit_known *known;
 	struct mpi_wait_counts *counts;
 };
 
@@ -405,7 +406,21 @@ static void take_second_half(const struct matching *x, struct matched_job *job, 
 		job->ranks[side->rank].receives_unknown = true;
 }
 
-static void match_call(const struct matching *x, struct matched_job *job, uint8_t class, const struct tf_operation *op,
+/* Whether messages with the peer are still matched. */
+static bool is_known_message(const struct matched_job *job, const struct rank_place *at, uint8_t class, int64_t peer)
+{
+	const struct mpi_communicator *c = &job->communicators.items[at->communicator];
+	const struct matched_rank *own = &job->ranks[c->ranks[at->rank]], *other;
+
+	if (peer < 0 || (size_t)peer >= c->count)
+		return peer == job->proc_null;
+	other = &job->ranks[c->ranks[peer]];
+	return is_send(class) ? !own->sends_unknown && !other->receives_unknown
+			      : !own->receives_unknown && !other->sends_unknown;
+}
+
+/* Whether it is known for whom the call waits. */
+static bool match_call(const struct matching *x, struct matched_job *job, uint8_t class, const struct tf_operation *op,
 		       const struct mpi_side *side)
 {
 	struct half half = {*side, class == MPI_SEND || class == MPI_RECEIVE};
@@ -416,19 +431,19 @@ static void match_call(const struct matching *x, struct matched_job *job, uint8_
 
 	if (class == MPI_POLL) {
 		note_poll(x, thread, side);
-		return;
+		return false; /* its length is not known yet */
 	}
 	end_poll(x, thread);
 	if (class == MPI_WAIT) {
 		note_wait(x, thread, side);
-		return;
+		return !rank->receives_unknown && !rank->sends_unknown;
 	}
 	rank->sends_unknown |= class == MPI_START;
 	rank->receives_unknown |= class == MPI_START || class == MPI_RECEIVE_UNKNOWN;
 	if (!mpi_communicator_of(&job->communicators, op, side->rank, &at.communicator, &at.rank))
-		return;
+		return false;
 	if (!operation_field(op, TF_FIELD_PEER, &peer) && !is_collective(class))
-		return;
+		return false;
 	operation_field(op, TF_FIELD_TAG, &tag);
 	if (is_collective(class))
 		enter_collective(x, job, &at, class, side, peer);
@@ -440,6 +455,8 @@ static void match_call(const struct matching *x, struct matched_job *job, uint8_
 		job->proc_null = peer; /* the only negative one to which a rank can send */
 	if (is_both(class))
 		take_second_half(x, job, &at, class, op, side);
+	/* those with a root pass messages on, in trees of the ranks */
+	return is_collective(class) ? class % MPI_LATER < MPI_FROM_ROOT : is_known_message(job, &at, class, peer);
 }
 
 static void visit_event(const struct matching *x, const struct mpi_jobs *jobs, const struct merge_event *e)
@@ -454,6 +471,7 @@ static void visit_event(const struct matching *x, const struct mpi_jobs *jobs, c
 	uint32_t rank = jobs->rank_of[image];
 	struct tf_operation op;
 	struct matched_job *job;
+	struct mpi_side side;
 
 	if (!class)
 		return;
@@ -461,16 +479,17 @@ static void visit_event(const struct matching *x, const struct mpi_jobs *jobs, c
 	if (image_range(e->image, start) != job->of->ranges[rank])
 		return;
 	operation_of(t, &e->event, &op);
-	match_call(x, job, class, &op,
-		   &(struct mpi_side){.image = e->image,
-				      .thread = e->thread,
-				      .rank = rank,
-				      .function = e->event.id,
-				      .stack = (uint32_t)tf_arg_value(
-					      e->event.args_count ? event_arg(&e->event, TF_ARG_STACK) : 0),
-				      .start_ns = clock_map_ns(clock, start),
-				      .end_ns = e->ns,
-				      .is_shown = filter_shows(t, start, e->event.ticks)});
+	side = (struct mpi_side){.image = e->image,
+				 .thread = e->thread,
+				 .rank = rank,
+				 .function = e->event.id,
+				 .stack = (uint32_t)tf_arg_value(
+					 e->event.args_count ? event_arg(&e->event, TF_ARG_STACK) : 0),
+				 .start_ns = clock_map_ns(clock, start),
+				 .end_ns = e->ns,
+				 .is_shown = filter_shows(t, start, e->event.ticks)};
+	if (match_call(x, job, class, &op, &side) && x->known)
+		x->known(x->context, &side);
 }
 
 /* ---- the whole ---- */
@@ -541,9 +560,10 @@ static void match_jobs(struct matching *x, const struct mpi_jobs *jobs)
 }
 
 void mpi_waits(const struct model *m, void *context, void (*visit)(void *context, const struct mpi_wait *wait),
-	       mpi_visit_meeting *meet, struct mpi_wait_counts *ret)
+	       mpi_visit_meeting *meet, mpi_visit_known *known, struct mpi_wait_counts *ret)
 {
-	struct matching x = {.model = m, .context = context, .visit = visit, .meet = meet, .counts = ret};
+	struct matching x = {.model = m, .context = context, .visit = visit, .meet = meet, .known = known,
+			     .counts = ret};
 	SCOPED(mpi_jobs) jobs = {0};
 
 	*ret = (struct mpi_wait_counts){0};

@@ -38,16 +38,19 @@ struct mpi_wait {
  * all. */
 typedef void mpi_visit_meeting(void *context, const struct mpi_side *sides, size_t count, size_t only);
 
+/* A call of which the calls of other ranks tell for whom it waits. */
+typedef void mpi_visit_known(void *context, const struct mpi_side *side);
+
 struct mpi_wait_counts {
 	size_t jobs, ranks; /* that were matched */
 	const char *reason; /* why there are none, or fewer than there could be; NULL: all were matched */
 	uint64_t collectives, messages;
 };
 
-/* Calls visit for each wait that passes the filter, and meet (may be NULL) for each collective. Memory grows with the
- * number of ranks and of messages under way. */
+/* Calls visit for each wait that passes the filter; meet for each collective and known for each call of which it is
+ * known for whom it waits (both may be NULL). Memory grows with the number of ranks and of messages under way. */
 void mpi_waits(const struct model *m, void *context, void (*visit)(void *context, const struct mpi_wait *wait),
-	       mpi_visit_meeting *meet, struct mpi_wait_counts *ret);
+	       mpi_visit_meeting *meet, mpi_visit_known *known, struct mpi_wait_counts *ret);
 
 /* ---- for mpi_*.c ---- */
 

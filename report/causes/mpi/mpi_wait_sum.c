@@ -78,7 +78,7 @@ void mpi_wait_sum(const struct report_context *c, struct aggregate *ret, struct 
 			.more = more};
 
 	ret->totals_only = true;
-	mpi_waits(c->model, &s, add_wait, NULL, ret_counts);
+	mpi_waits(c->model, &s, add_wait, NULL, NULL, ret_counts);
 	attribution_done(&s.attribution);
 	map_done(&s.places);
 }

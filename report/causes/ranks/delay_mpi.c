@@ -99,7 +99,7 @@ void delays_of_mpi(struct delays *d)
 {
 	struct mpi_delays m = {.delays = d};
 
-	mpi_waits(d->context->model, &m, visit_pair, visit_meeting, &d->counts);
+	mpi_waits(d->context->model, &m, visit_pair, visit_meeting, NULL, &d->counts);
 	map_done(&m.teams);
 	map_done(&m.pairs);
 }
