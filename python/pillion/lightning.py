@@ -18,33 +18,62 @@ from pillion.ranges import range_pop, range_push
 DOMAIN = "lightning"
 
 
-_here = threading.local()  # its `actions`: those in progress on this thread
+class _Here(threading.local):
+    """Of a thread: the actions in progress, and whether a method of a profiler is running that may call its base's."""
+    is_inside = False
+
+    def __init__(self):
+        self.actions = []
 
 
-def _start(begin, action_name):
-    begin(action_name)
-    range_push(action_name, domain=DOMAIN)
-    _here.__dict__.setdefault("actions", []).append((id(begin.__self__), action_name))
+_here = _Here()
 
 
-def _stop(end, action_name):
-    actions, action = _here.__dict__.get("actions", []), (id(end.__self__), action_name)
-    # Those inside it that an exception has left end with it.
-    while action in actions:
-        range_pop(DOMAIN)
-        if actions.pop() == action:
-            break
-    end(action_name)
+def _starting(begin):
+    @functools.wraps(begin)
+    def start(self, action_name):
+        if _here.is_inside:
+            return begin(self, action_name)
+        _here.actions.append((id(self), action_name))
+        range_push(action_name, domain=DOMAIN)
+        _here.is_inside = True
+        try:
+            return begin(self, action_name) # no call after it: AdvancedProfiler would count it
+        except BaseException:
+            _here.actions.pop()
+            range_pop(DOMAIN)
+            raise
+        finally:
+            _here.is_inside = False
+    return start
+
+
+def _stopping(end):
+    @functools.wraps(end)
+    def stop(self, action_name):
+        if _here.is_inside:
+            return end(self, action_name)
+        _here.is_inside = True
+        try:
+            return end(self, action_name) # no call before it
+        finally:
+            _here.is_inside = False
+            # Those inside it that an exception has left end with it.
+            while (id(self), action_name) in _here.actions:
+                range_pop(DOMAIN)
+                if _here.actions.pop() == (id(self), action_name):
+                    break
+    return stop
 
 
 class _Actions:
     """A profiler of Lightning's, or a program's class derived from one, whose actions are also ranges."""
 
-    def __getattribute__(self, name):
-        """A derived class has its own start() and stop(), which may call those of its base."""
-        value = super().__getattribute__(name)
-        around = {"start": _start, "stop": _stop}.get(name)
-        return functools.partial(around, value) if around else value
+    def __init_subclass__(cls, **more):
+        super().__init_subclass__(**more)
+        for name, around in (("start", _starting), ("stop", _stopping)):
+            if name in vars(cls) or _Actions in cls.__bases__:
+                setattr(cls, name, around(getattr(cls, name)))
 
 
 class Profiler(_Actions, profilers.Profiler):

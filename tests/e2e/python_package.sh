@@ -282,11 +282,14 @@ if has torch lightning.pytorch; then
 	cp "$jobs/with_lightning_profilers.py" theirs.py
 	sed 's/^from lightning.pytorch.profilers import/from pillion.lightning import/' theirs.py >ours.py
 	timeout "$patience" "$rich" theirs.py >wanted 2>err
-	rm -f fit-advanced.txt
+	mv fit-advanced.txt theirs.txt
 	pillion -f -o actions -t nvtx "$rich" ours.py >out 2>err
 	is "$? $(cat out)" "0 $(cat wanted)" 'Lightning: the own and the advanced profiler'
 	is "$(tells events actions | grep -c '^push lightning run_training_batch')" 30 \
 		'Lightning: their actions are ranges'
+	calls() { sed -n '/Model\.setup$/,/calls/s/ *\([0-9]*\) function calls.*/\1/p' "$1"; }
+	is "$(calls fit-advanced.txt)" $(($(calls theirs.txt) + 1)) \
+		'Lightning: the advanced profiler counts one call of ours in an action'
 else
 	skip 'Lightning' 'no torch and lightning; PACKAGE_PYTHON names a Python that has them'
 fi
