@@ -65,6 +65,16 @@ bool operator_bare_name(const struct operator_field *name, struct operator_field
 	return true;
 }
 
+bool operator_is_one_of(const struct operator_field *bare, const char *names)
+{
+	for (size_t length; *names; names += length + (names[length] != 0)) {
+		length = strcspn(names, " ");
+		if (length == bare->length && !strncmp(names, bare->text, length))
+			return true;
+	}
+	return false;
+}
+
 /* ---- the table ---- */
 
 enum elements_form {
@@ -89,88 +99,82 @@ enum { ONE = 1 << 1, TWO = 1 << 2, THREE = 1 << 3, FOUR = 1 << 4, FIVE = 1 << 5,
 /* For each element; `once` for all of them. Of PAIR and TRIPLE the arguments and the result are moved; of LISTS, each
  * list beyond the fewest adds `more`. */
 struct elements_row {
-	const char *name;
+	const char *names;
 	uint8_t form, flops, moves;
 	uint8_t lists; /* of LISTS: how many there may be */
 	uint8_t more_flops, more_moves;
 	uint8_t flops_once, moves_once;
 };
 
-#define ROW(name, form, flops, moves) {name, form, flops, moves, 0, 0, 0, 0, 0}
-#define ONCE(name, form, flops, moves, flops_once, moves_once)                                                         \
-	{name, form, flops, moves, 0, 0, 0, flops_once, moves_once}
-#define LIST(name, flops, moves, lists, more_flops, more_moves)                                                        \
-	{name, LISTS, flops, moves, lists, more_flops, more_moves, 0, 0}
+#define ROW(names, form, flops, moves) {names, form, flops, moves, 0, 0, 0, 0, 0}
+#define ONCE(names, form, flops, moves, flops_once, moves_once)                                                        \
+	{names, form, flops, moves, 0, 0, 0, flops_once, moves_once}
+#define LIST(names, flops, moves, lists, more_flops, more_moves)                                                       \
+	{names, LISTS, flops, moves, lists, more_flops, more_moves, 0, 0}
 
 static const struct elements_row rows[] = {
 	/* activations: forward reads one and writes one, backward reads two */
-	ROW("relu", EACH, 1, 2), ROW("relu6", EACH, 1, 2), ROW("celu", EACH, 1, 2), ROW("elu", EACH, 1, 2),
-	ROW("selu", EACH, 1, 2), ROW("gelu", EACH, 1, 2), ROW("silu", EACH, 1, 2), ROW("mish", EACH, 1, 2),
-	ROW("hardshrink", EACH, 1, 2), ROW("hardtanh", EACH, 1, 2), ROW("hardswish", EACH, 1, 2),
-	ROW("hardsigmoid", EACH, 1, 2), ROW("leaky_relu", EACH, 1, 2), ROW("log_sigmoid_forward", EACH, 1, 2),
-	ROW("logsigmoid", EACH, 1, 2), ROW("prelu", EACH, 1, 2), ROW("_prelu_kernel", EACH, 1, 2),
-	ROW("rrelu", EACH, 1, 2), ROW("softplus", EACH, 1, 2), ROW("softshrink", EACH, 1, 2),
-	ROW("softsign", EACH, 1, 2), ROW("tanhshrink", EACH, 1, 2), ROW("threshold", EACH, 1, 2),
-	ROW("threshold_backward", EACH, 1, 3), ROW("elu_backward", EACH, 1, 3), ROW("gelu_backward", EACH, 1, 3),
-	ROW("silu_backward", EACH, 1, 3), ROW("mish_backward", EACH, 1, 3), ROW("hardshrink_backward", EACH, 1, 3),
-	ROW("hardtanh_backward", EACH, 1, 3), ROW("hardswish_backward", EACH, 1, 3),
-	ROW("hardsigmoid_backward", EACH, 1, 3), ROW("leaky_relu_backward", EACH, 1, 3),
-	ROW("softplus_backward", EACH, 1, 3), ROW("softshrink_backward", EACH, 1, 3),
+	ROW("relu relu6 celu elu selu gelu silu mish hardshrink hardtanh hardswish hardsigmoid leaky_relu "
+	    "log_sigmoid_forward logsigmoid prelu _prelu_kernel rrelu softplus softshrink softsign tanhshrink "
+	    "threshold", EACH, 1, 2),
+	ROW("threshold_backward elu_backward gelu_backward silu_backward mish_backward hardshrink_backward "
+	    "hardtanh_backward hardswish_backward hardsigmoid_backward leaky_relu_backward softplus_backward "
+	    "softshrink_backward", EACH, 1, 3),
 	/* one argument */
-	ROW("abs", EACH, 1, 2), ROW("neg", EACH, 1, 2), ROW("reciprocal", EACH, 1, 2),
-	ROW("bitwise_not", EACH, 1, 2), ROW("ceil", EACH, 1, 2), ROW("clamp", EACH, 1, 2),
-	ROW("clamp_min", EACH, 1, 2), ROW("clamp_max", EACH, 1, 2), ROW("floor", EACH, 1, 2),
-	ROW("frac", EACH, 1, 2), ROW("round", EACH, 1, 2), ROW("sign", EACH, 1, 2), ROW("trunc", EACH, 1, 2),
-	ROW("exp", EACH, EXPENSIVE, 2), ROW("expm1", EACH, EXPENSIVE, 2), ROW("log", EACH, EXPENSIVE, 2),
-	ROW("log10", EACH, EXPENSIVE, 2), ROW("log1p", EACH, EXPENSIVE, 2), ROW("log2", EACH, EXPENSIVE, 2),
-	ROW("rsqrt", EACH, EXPENSIVE, 2), ROW("sqrt", EACH, EXPENSIVE, 2), ROW("acos", EACH, EXPENSIVE, 2),
-	ROW("asin", EACH, EXPENSIVE, 2), ROW("atan", EACH, EXPENSIVE, 2), ROW("cos", EACH, EXPENSIVE, 2),
-	ROW("cosh", EACH, EXPENSIVE, 2), ROW("sin", EACH, EXPENSIVE, 2), ROW("sinh", EACH, EXPENSIVE, 2),
-	ROW("tan", EACH, EXPENSIVE, 2), ROW("tanh", EACH, EXPENSIVE, 2), ROW("sigmoid", EACH, EXPENSIVE, 2),
-	ROW("erf", EACH, EXPENSIVE, 2), ROW("erfc", EACH, EXPENSIVE, 2), ROW("erfinv", EACH, EXPENSIVE, 2),
-	ROW("tanh_backward", EACH, EXPENSIVE, 3), ROW("sigmoid_backward", EACH, EXPENSIVE, 3),
+	ROW("abs neg reciprocal bitwise_not ceil clamp clamp_min clamp_max floor frac round sign trunc", EACH, 1, 2),
+	ROW("exp expm1 log log10 log1p log2 rsqrt sqrt acos asin atan cos cosh sin sinh tan tanh sigmoid erf "
+	    "erfc erfinv", EACH, EXPENSIVE, 2),
+	ROW("tanh_backward sigmoid_backward", EACH, EXPENSIVE, 3),
 	/* two and three */
-	ROW("add", PAIR, 1, 0), ROW("sub", PAIR, 1, 0), ROW("rsub", PAIR, 1, 0), ROW("mul", PAIR, 1, 0),
-	ROW("div", PAIR, 1, 0), ROW("floor_divide", PAIR, 1, 0), ROW("true_divide", PAIR, 1, 0),
-	ROW("remainder", PAIR, 1, 0), ROW("fmod", PAIR, 1, 0), ROW("bitwise_and", PAIR, 1, 0),
-	ROW("bitwise_or", PAIR, 1, 0), ROW("bitwise_xor", PAIR, 1, 0), ROW("bitwise_left_shift", PAIR, 1, 0),
-	ROW("bitwise_right_shift", PAIR, 1, 0), ROW("pow", PAIR, EXPENSIVE, 0), ROW("atan2", PAIR, EXPENSIVE, 0),
-	ROW("lt", COMPARISON, 1, 0), ROW("gt", COMPARISON, 1, 0), ROW("le", COMPARISON, 1, 0),
-	ROW("ge", COMPARISON, 1, 0), ROW("eq", COMPARISON, 1, 0), ROW("ne", COMPARISON, 1, 0),
-	ROW("addcmul", TRIPLE, 3, 0), ROW("addcdiv", TRIPLE, 3, 0),
+	ROW("add sub rsub mul div floor_divide true_divide remainder fmod bitwise_and bitwise_or bitwise_xor "
+	    "bitwise_left_shift bitwise_right_shift", PAIR, 1, 0),
+	ROW("pow atan2", PAIR, EXPENSIVE, 0),
+	ROW("lt gt le ge eq ne", COMPARISON, 1, 0),
+	ROW("addcmul addcdiv", TRIPLE, 3, 0),
 	/* softmax and norms */
-	ROW("_softmax", EACH, 2 * EXPENSIVE, 3), ROW("softmax", EACH, 2 * EXPENSIVE, 3),
-	ROW("_softmax_backward_data", EACH, 2 * EXPENSIVE, 5), ROW("_log_softmax", EACH, EXPENSIVE + 1, 3),
-	ROW("log_softmax", EACH, EXPENSIVE + 1, 3), ROW("_log_softmax_backward_data", EACH, EXPENSIVE + 1, 5),
-	ROW("batch_norm", EACH, 8, 4), ROW("native_batch_norm", EACH, 8, 4), ROW("cudnn_batch_norm", EACH, 8, 4),
-	ROW("layer_norm", EACH, 8, 4), ROW("native_layer_norm", EACH, 8, 4), ROW("group_norm", EACH, 8, 4),
-	ROW("native_group_norm", EACH, 8, 4), ROW("instance_norm", EACH, 8, 4),
-	ROW("native_batch_norm_backward", EACH, 8, 5), ROW("cudnn_batch_norm_backward", EACH, 8, 5),
-	ROW("native_layer_norm_backward", EACH, 8, 5), ROW("native_group_norm_backward", EACH, 8, 5),
+	ROW("_softmax softmax", EACH, 2 * EXPENSIVE, 3),
+	ROW("_softmax_backward_data", EACH, 2 * EXPENSIVE, 5),
+	ROW("_log_softmax log_softmax", EACH, EXPENSIVE + 1, 3),
+	ROW("_log_softmax_backward_data", EACH, EXPENSIVE + 1, 5),
+	ROW("batch_norm native_batch_norm cudnn_batch_norm layer_norm native_layer_norm group_norm "
+	    "native_group_norm instance_norm", EACH, 8, 4),
+	ROW("native_batch_norm_backward cudnn_batch_norm_backward native_layer_norm_backward "
+	    "native_group_norm_backward", EACH, 8, 5),
 	/* what draws numbers, loses, looks up and reduces */
-	ROW("dropout", EACH, 5, 2), ROW("native_dropout", EACH, 5, 2), ROW("native_dropout_backward", EACH, 5, 2),
-	ONCE("mse_loss", EACH, 4, 2, 1, 0), ONCE("mse_loss_backward", SECOND, 6, 3, 1, 0), ROW("embedding", ROWS, 0, 2),
-	ROW("embedding_dense_backward", EACH, 0, 3), ROW("sum", EACH, 1, 1), ONCE("mean", EACH, 1, 1, 1, 1),
-	ONCE("norm", EACH, 2, 1, 1, 0), ONCE("linalg_vector_norm", EACH, 2, 1, 1, 0), ROW("any", EACH, 0, 1),
+	ROW("dropout native_dropout native_dropout_backward", EACH, 5, 2),
+	ONCE("mse_loss", EACH, 4, 2, 1, 0),
+	ONCE("mse_loss_backward", SECOND, 6, 3, 1, 0),
+	ROW("embedding", ROWS, 0, 2),
+	ROW("embedding_dense_backward", EACH, 0, 3),
+	ROW("sum", EACH, 1, 1),
+	ONCE("mean", EACH, 1, 1, 1, 1),
+	ONCE("norm linalg_vector_norm", EACH, 2, 1, 1, 0),
+	ROW("any", EACH, 0, 1),
 	/* copies */
-	ROW("copy", COPIED, 0, 2), ROW("clone", EACH, 0, 2), ROW("contiguous", EACH, 0, 2), ROW("cat", ALL, 0, 2),
-	ROW("gather", EACH, 0, 2), ROW("fill", EACH, 0, 1), ROW("zero", EACH, 0, 1), ROW("ones_like", EACH, 0, 1),
-	ROW("zeros_like", EACH, 0, 1), ROW("reshape", EACH, 0, 0), ROW("index_select", SELECTED, 0, 2),
-	ROW("masked_select", MASKED, 0, 2), ROW("masked_scatter", MASKED, 0, 2), ROW("nonzero", PLACES, 0, 1),
-	ROW("randperm", COUNTED, 3, 1), ROW("to", EACH, 0, 2), ROW("byte", CONVERTED, 0, 1),
-	ROW("char", CONVERTED, 0, 1), ROW("short", CONVERTED, 0, 2), ROW("half", CONVERTED, 0, 2),
-	ROW("int", CONVERTED, 0, 4), ROW("float", CONVERTED, 0, 4), ROW("long", CONVERTED, 0, 8),
-	ROW("double", CONVERTED, 0, 8),
+	ROW("copy", COPIED, 0, 2),
+	ROW("clone contiguous gather to", EACH, 0, 2),
+	ROW("cat", ALL, 0, 2),
+	ROW("fill zero ones_like zeros_like", EACH, 0, 1),
+	ROW("reshape", EACH, 0, 0),
+	ROW("index_select", SELECTED, 0, 2),
+	ROW("masked_select masked_scatter", MASKED, 0, 2),
+	ROW("nonzero", PLACES, 0, 1),
+	ROW("randperm", COUNTED, 3, 1),
+	ROW("byte char", CONVERTED, 0, 1),
+	ROW("short half", CONVERTED, 0, 2),
+	ROW("int float", CONVERTED, 0, 4),
+	ROW("long double", CONVERTED, 0, 8),
 	/* lists of parameters: a scalar or another list */
-	LIST("_foreach_add", 1, 2, ONE | TWO, 0, 1), LIST("_foreach_sub", 1, 2, ONE | TWO, 0, 1),
-	LIST("_foreach_mul", 1, 2, ONE | TWO, 0, 1), LIST("_foreach_div", 1, 2, ONE | TWO, 0, 1),
-	LIST("_foreach_sqrt", EXPENSIVE, 2, ONE, 0, 0), LIST("_foreach_neg", 1, 2, ONE, 0, 0),
-	LIST("_foreach_reciprocal", 1, 2, ONE, 0, 0), LIST("_foreach_zero", 0, 1, ONE, 0, 0),
-	LIST("_foreach_norm", 2, 1, ONE, 0, 0), LIST("_foreach_copy", 0, 2, TWO, 0, 0),
-	LIST("_foreach_lerp", 3, 3, TWO | THREE, 0, 1), LIST("_foreach_addcmul", 3, 4, THREE, 0, 0),
-	LIST("_foreach_addcdiv", 3, 4, THREE, 0, 0),
+	LIST("_foreach_add _foreach_sub _foreach_mul _foreach_div", 1, 2, ONE | TWO, 0, 1),
+	LIST("_foreach_sqrt", EXPENSIVE, 2, ONE, 0, 0),
+	LIST("_foreach_neg _foreach_reciprocal", 1, 2, ONE, 0, 0),
+	LIST("_foreach_zero", 0, 1, ONE, 0, 0),
+	LIST("_foreach_norm", 2, 1, ONE, 0, 0),
+	LIST("_foreach_copy", 0, 2, TWO, 0, 0),
+	LIST("_foreach_lerp", 3, 3, TWO | THREE, 0, 1),
+	LIST("_foreach_addcmul _foreach_addcdiv", 3, 4, THREE, 0, 0),
 	/* parameter, two moments: read and written; the gradient read. A fifth list has the largest moments. */
-	LIST("_fused_adam", 0, 7, FOUR | FIVE, 0, 2), LIST("_fused_adamw", 0, 7, FOUR | FIVE, 0, 2),
+	LIST("_fused_adam _fused_adamw", 0, 7, FOUR | FIVE, 0, 2),
 	/* parameter read and written, the gradient read; a third list has the momentum */
 	LIST("_fused_sgd", 2, 3, TWO | THREE, 2, 2),
 };
@@ -367,7 +371,7 @@ bool elements_work(const struct operator_text *operator, const struct shapes *s,
 	if (!s->count || !operator_bare_name(&operator->name, &bare))
 		return false;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows) && !row; i++)
-		if (strlen(rows[i].name) == bare.length && !strncmp(rows[i].name, bare.text, bare.length))
+		if (operator_is_one_of(&bare, rows[i].names))
 			row = &rows[i];
 	if (!row)
 		return false;

@@ -27,6 +27,9 @@ uint64_t elements_of(const struct shape *s);
 /* The name without "aten::" and a final underscore. False: it is none of aten's. */
 bool operator_bare_name(const struct operator_field *name, struct operator_field *ret);
 
+/* Whether it is one of the names, which spaces separate. */
+bool operator_is_one_of(const struct operator_field *bare, const char *names);
+
 /* operator_elements.c: the operators whose work follows from the number of elements. False: it is none of these, or its
  * sizes do not tell. */
 bool elements_work(const struct operator_text *operator, const struct shapes *s, struct operator_work *ret);

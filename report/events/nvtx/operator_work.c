@@ -272,56 +272,33 @@ static bool recurrent_work(const struct shapes *s, struct operator_work *ret)
 /* ---- by name ---- */
 
 static const struct known {
-	const char *name; /* without "aten::" and a final underscore */
+	const char *names; /* without "aten::" and a final underscore */
 	enum form form;
 	uint8_t first; /* the argument that is the first factor, the input or the query */
 	bool is_backward;
 	struct geometry_places geometry;
 } known_operators[] = {
-	{"mm", PRODUCT, 0, false, {0}},
-	{"bmm", PRODUCT, 0, false, {0}},
-	{"mv", PRODUCT, 0, false, {0}},
-	{"dot", PRODUCT, 0, false, {0}},
-	{"vdot", PRODUCT, 0, false, {0}},
-	{"matmul", PRODUCT, 0, false, {0}},
-	{"_int_mm", PRODUCT, 0, false, {0}},
-	{"_scaled_mm", PRODUCT, 0, false, {0}},
-	{"addmm", PRODUCT, 1, false, {0}},
-	{"addmv", PRODUCT, 1, false, {0}},
-	{"addbmm", PRODUCT, 1, false, {0}},
-	{"baddbmm", PRODUCT, 1, false, {0}},
-	{"_addmm_activation", PRODUCT, 1, false, {0}},
+	{"mm bmm mv dot vdot matmul _int_mm _scaled_mm", PRODUCT, 0, false, {0}},
+	{"addmm addmv addbmm baddbmm _addmm_activation", PRODUCT, 1, false, {0}},
 	{"linear", LINEAR, 0, false, {0}},
-	{"conv1d", CONVOLUTION, 0, false, {3, 4, 5, 0, 6, 0}},
-	{"conv2d", CONVOLUTION, 0, false, {3, 4, 5, 0, 6, 0}},
-	{"conv3d", CONVOLUTION, 0, false, {3, 4, 5, 0, 6, 0}},
-	{"conv_transpose1d", CONVOLUTION, 0, false, {3, 4, 7, 5, 6, 0}},
-	{"conv_transpose2d", CONVOLUTION, 0, false, {3, 4, 7, 5, 6, 0}},
-	{"conv_transpose3d", CONVOLUTION, 0, false, {3, 4, 7, 5, 6, 0}},
-	{"convolution", CONVOLUTION, 0, false, {3, 4, 5, 7, 8, 6}},
-	{"_convolution", CONVOLUTION, 0, false, {3, 4, 5, 7, 8, 6}},
+	{"conv1d conv2d conv3d", CONVOLUTION, 0, false, {3, 4, 5, 0, 6, 0}},
+	{"conv_transpose1d conv_transpose2d conv_transpose3d", CONVOLUTION, 0, false, {3, 4, 7, 5, 6, 0}},
+	{"convolution _convolution", CONVOLUTION, 0, false, {3, 4, 5, 7, 8, 6}},
 	{"cudnn_convolution", CONVOLUTION_PLAIN, 0, false, {3, 2, 4, 0, 5, 0}},
 	{"cudnn_convolution_relu", CONVOLUTION_PLAIN, 0, false, {3, 4, 5, 0, 6, 0}},
 	{"cudnn_convolution_transpose", CONVOLUTION_TRANSPOSED, 0, false, {4, 2, 5, 3, 6, 0}},
 	{"_slow_conv2d_forward", CONVOLUTION_PLAIN, 0, false, {4, 5, 0, 0, 0, 0}},
-	{"slow_conv_dilated2d", CONVOLUTION_PLAIN, 0, false, {4, 5, 6, 0, 0, 0}},
-	{"slow_conv_dilated3d", CONVOLUTION_PLAIN, 0, false, {4, 5, 6, 0, 0, 0}},
-	{"slow_conv_transpose2d", CONVOLUTION_TRANSPOSED, 0, false, {4, 5, 7, 6, 0, 0}},
-	{"slow_conv_transpose3d", CONVOLUTION_TRANSPOSED, 0, false, {4, 5, 7, 6, 0, 0}},
-	{"_conv_depthwise2d", CONVOLUTION_PLAIN, 0, false, {4, 5, 6, 0, 0, 0}},
-	{"conv_depthwise3d", CONVOLUTION_PLAIN, 0, false, {4, 5, 6, 0, 0, 0}},
+	{"slow_conv_dilated2d slow_conv_dilated3d _conv_depthwise2d conv_depthwise3d", CONVOLUTION_PLAIN, 0, false,
+	 {4, 5, 6, 0, 0, 0}},
+	{"slow_conv_transpose2d slow_conv_transpose3d", CONVOLUTION_TRANSPOSED, 0, false, {4, 5, 7, 6, 0, 0}},
 	{"convolution_backward", CONVOLUTION_BACKWARD, 1, true, {0}},
 	{"_cudnn_rnn", RECURRENT, 0, false, {0}},
-	{"_scaled_dot_product_flash_attention", HEADS_FIRST, 0, false, {0}},
-	{"_scaled_dot_product_efficient_attention", HEADS_FIRST, 0, false, {0}},
-	{"_scaled_dot_product_cudnn_attention", HEADS_FIRST, 0, false, {0}},
-	{"_scaled_dot_product_flash_attention_backward", HEADS_FIRST, 1, true, {0}},
-	{"_scaled_dot_product_efficient_attention_backward", HEADS_FIRST, 1, true, {0}},
-	{"_scaled_dot_product_cudnn_attention_backward", HEADS_FIRST, 1, true, {0}},
-	{"_flash_attention_forward", LENGTH_FIRST, 0, false, {0}},
-	{"_efficient_attention_forward", LENGTH_FIRST, 0, false, {0}},
-	{"_flash_attention_backward", LENGTH_FIRST, 1, true, {0}},
-	{"_efficient_attention_backward", LENGTH_FIRST, 1, true, {0}},
+	{"_scaled_dot_product_flash_attention _scaled_dot_product_efficient_attention "
+	 "_scaled_dot_product_cudnn_attention", HEADS_FIRST, 0, false, {0}},
+	{"_scaled_dot_product_flash_attention_backward _scaled_dot_product_efficient_attention_backward "
+	 "_scaled_dot_product_cudnn_attention_backward", HEADS_FIRST, 1, true, {0}},
+	{"_flash_attention_forward _efficient_attention_forward", LENGTH_FIRST, 0, false, {0}},
+	{"_flash_attention_backward _efficient_attention_backward", LENGTH_FIRST, 1, true, {0}},
 };
 
 static const struct known *known_find(const struct operator_field *name)
@@ -331,8 +308,7 @@ static const struct known *known_find(const struct operator_field *name)
 	if (!operator_bare_name(name, &bare))
 		return NULL;
 	for (size_t i = 0; i < sizeof(known_operators) / sizeof(*known_operators); i++)
-		if (strlen(known_operators[i].name) == bare.length &&
-		    !strncmp(known_operators[i].name, bare.text, bare.length))
+		if (operator_is_one_of(&bare, known_operators[i].names))
 			return &known_operators[i];
 	return NULL;
 }
