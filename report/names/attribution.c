@@ -8,6 +8,7 @@
 #include "report/base/text.h"
 #include "report/names/launch_stub.h"
 #include "report/names/python.h"
+#include "report/names/symbol_file.h"
 
 enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t), POLLING_FRAMES = 8 };
 
@@ -241,6 +242,43 @@ bool attribution_is_interpreter(struct symbols *s, const struct image *image, ui
 	struct symbol_frame frame;
 
 	return stack && symbols_native(s, image, stack, &frame, 1) && attribution_is_interpreter_file(frame.module);
+}
+
+/* Whether the interpreter's loop calls this function for an operator, as far as names tell: others are what Python code
+ * calls, such as builtin_sorted. */
+static bool is_operator(const char *function)
+{
+	static const char *const parts[] = {"dealloc", "next", "x_add", "x_sub", "insertdict"};
+
+	if (!strncmp(function, "Py", 2) || !strncmp(function, "_Py", 3))
+		return !strcasestr(function, "call"); /* PyObject_Vectorcall */
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (strstr(function, parts[i]))
+			return true;
+	return false;
+}
+
+bool attribution_runs_python(struct symbols *s, const struct image *image, uint32_t stack)
+{
+	SCOPED_MEMORY struct symbol_frame *frames = mem_alloc(STACK_FRAMES * sizeof(*frames));
+	size_t count = symbols_ends_in_interpreter(s, image, stack)
+			       ? symbols_native(s, image, stack, frames, STACK_FRAMES)
+			       : 0;
+	const char *called = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		const char *name;
+
+		if (strcmp(frames[i].module, frames[0].module) != 0)
+			return false;
+		while (symbols_inlined_in(s, &frames[i]))
+			;
+		name = symbols_function(s, &frames[i]);
+		if (name && symbol_is_evaluation(name))
+			return !called || is_operator(called);
+		called = name ? name : "";
+	}
+	return count; /* the stack was not walked up to the loop */
 }
 
 static bool is_users_file(const char *file)

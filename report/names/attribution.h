@@ -78,6 +78,10 @@ bool attribution_is_interpreter_file(const char *module);
 /* Whether the innermost function of a stack is code of it. */
 bool attribution_is_interpreter(struct symbols *s, const struct image *image, uint32_t stack);
 
+/* Whether a stack ends in the interpreter's loop, or in what that does for an operator: not in a function in C that
+ * Python code has called, be it built into the interpreter. */
+bool attribution_runs_python(struct symbols *s, const struct image *image, uint32_t stack);
+
 /* Whether a Python frame is of the import of a module: such a frame is in the stacks of all import statements. Other
  * functions of the import system also compile files and name them for programs that import nothing. */
 bool attribution_is_import(const char *file, const char *function);

@@ -96,6 +96,9 @@ if report stats -q -r sample_line_sum -f csv spin.pillion | grep -q 'lines_job\.
 	else
 		at_least "$(cell spin "$(planted spin)" 'CPU Python (ns)')" 300000000 \
 			'a busy loop: its time is CPU Python time'
+		take order order
+		at_least "$(cell order "$(planted order)" 'CPU Native (ns)')" 300000000 \
+			'a function of the interpreter that is called: its time is CPU Native time'
 	fi
 	take alone alone
 	is "$(first alone)" "$(planted collate)" 'a slow collate function: its line is the first'

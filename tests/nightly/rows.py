@@ -11,6 +11,7 @@ import io
 import json
 import os
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -18,8 +19,40 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PILLION = os.path.join(ROOT, 'scripts', 'pillion')
 ENVIRONMENT = dict(os.environ, OMP_NUM_THREADS='1', OPENBLAS_NUM_THREADS='1', PYTHONDONTWRITEBYTECODE='1')
-# what is also timed must take a known time
+# says to stderr how long each of its calls of time.sleep took in the mean, by its own clock
+SLEEPS = """import atexit, sys, time
+slept = []
+def measured(seconds, sleep=time.sleep, clock=time.perf_counter):
+    begin = clock()
+    sleep(seconds)
+    slept.append(clock() - begin)
+time.sleep = measured
+atexit.register(lambda: slept and print("CLOCK", sum(slept) / len(slept), file=sys.stderr))
+"""
 LINES = {
+    'compute': """
+def bare(n):
+    total = 0
+    for i in range(n):
+        if i % 3:
+            total += i
+    return total
+@profile
+def work(n):
+    total = 0
+    for i in range(n):
+        if i % 3:
+            total += i
+    return total
+work(10)
+times = []
+for _ in range(9):
+    begin = time.perf_counter()
+    bare(20000)
+    times.append(time.perf_counter() - begin)
+    work(20000)
+print("CLOCK", sorted(times)[4] * 9, file=sys.stderr)
+""",
     'loop': """
 @profile
 def work(n):
@@ -156,24 +189,44 @@ print(flops.get_total_flops())
 """
 NETS = ('cnn', 'transposed', 'volumes', 'sequences', 'mlp', 'attention')
 PRODUCTS = re.compile(r'conv|^aten::(mm|addmm|bmm|baddbmm|matmul|linear|_scaled_dot)')
+# what is imported, data, and three functions: what each of them does outside of the system, and its body
 SHARES = {
-    'mix': ('import hashlib', 'total = sum(i * i for i in range(1500000))', 'for _ in range(40):\n        '
-            'hashlib.sha256(data).digest()', 'time.sleep(0.2)', 'data = bytes(1 << 20)'),
-    'files': ('', 'for _ in range(100):\n        open("x", "wb", 0).write(data)', 'for _ in range(20):\n        '
-              'open("x", "rb", 0).read()', 'sum(len(str(i)) for i in range(900000))', 'data = bytes(1 << 20)'),
-    'arrays': ('import numpy as np', 'for _ in range(8):\n        data @ data', 'for _ in range(20):\n        '
-               'big.copy()',
-               's = 0.0\n    for i in range(800000):\n        s += i ** 0.5',
-               'data = np.random.rand(500, 500)\nbig = np.random.rand(3000000)'),
-    'words': ('import re', 'for _ in range(4):\n        re.findall(r"\\w+\\d+", data)',
-              'c = {}\n    for w in data.split():\n        c[w] = c.get(w, 0) + 1', 'sorted(data.split())',
-              'data = " ".join("word%d" % (i % 977) for i in range(60000))'),
-    'compress': ('import zlib', 'for _ in range(10):\n        zlib.compress(data)', 'x = 1\n    for i in range(900000):'
-                 '\n        x = x * 5 & 1023', 'time.sleep(0.15)', 'data = os.urandom(300000)'),
-    'sqlite': ('import sqlite3', 'data.executemany("insert into t values(?)", ((i,) for i in range(60000)))',
-               'data.execute("select max(a), sum(a) from t").fetchall()', 'out = []\n    for i in range(900000):\n'
-               '        out.append(i % 7)', 'data = sqlite3.connect(":memory:")\ndata.execute("create table t(a)")'),
+    'mix': ('hashlib', 'data = bytes(1 << 20)',
+            ('Python', 'total = sum(i * i for i in range(1500000))'),
+            ('Native', 'for _ in range(40):\n        hashlib.sha256(data).digest()'),
+            ('Native', 'time.sleep(0.2)')),
+    'files': ('', 'data = bytes(1 << 20)',
+              ('Native', 'for _ in range(100):\n        open("x", "wb", 0).write(data)'),
+              ('Native', 'for _ in range(20):\n        open("x", "rb", 0).read()'),
+              ('Python', 'x = 0\n    for i in range(1500000):\n        x += i % 7')),
+    'arrays': ('numpy as np', 'data = np.random.rand(500, 500)\nbig = np.random.rand(3000000)',
+               ('Native', 'for _ in range(8):\n        data @ data'),
+               ('Native', 'for _ in range(20):\n        big.copy()'),
+               ('Python', 's = 0.0\n    for i in range(800000):\n        s += i * 0.5')),
+    'words': ('re', 'data = " ".join("word%d" % (i % 977) for i in range(60000))',
+              ('Native', 'for _ in range(4):\n        re.findall(r"\\w+\\d+", data)'),
+              ('Python', 'c = 0\n    for i in range(900000):\n        c += i == 4'),
+              ('Native', 'sorted(data.split())')),
+    'compress': ('zlib', 'data = os.urandom(300000)',
+                 ('Native', 'for _ in range(10):\n        zlib.compress(data)'),
+                 ('Python', 'x = 1\n    for i in range(900000):\n        x = x * 5 & 1023'),
+                 ('Native', 'time.sleep(0.15)')),
+    'sqlite': ('sqlite3', 'rows = [(i,) for i in range(60000)]\ndata = sqlite3.connect(":memory:")\n'
+               'data.execute("create table t(a)")',
+               ('Native', 'data.executemany("insert into t values(?)", rows)'),
+               ('Native', 'data.execute("select max(a), sum(a) from t").fetchall()'),
+               ('Python', 'out = 0\n    for i in range(900000):\n        out ^= i')),
 }
+# prints Python, Native and System in percent: user times of the functions, and the rest of the clock
+MEASURED = """
+import os, resource, sys, time
+of = {'Python': 0, 'Native': 0, 'all': 0}
+def measure(kind, work):
+    user, begin = resource.getrusage(resource.RUSAGE_SELF).ru_utime, time.perf_counter()
+    work()
+    of[kind] += resource.getrusage(resource.RUSAGE_SELF).ru_utime - user
+    of['all'] += time.perf_counter() - begin
+"""
 
 
 def run(*command, **more):
@@ -188,29 +241,47 @@ def version(python):
     return run(python, '-c', 'import sys; print("%d.%d" % sys.version_info[:2])').strip()
 
 
+def clock(text):
+    """What the program itself has measured."""
+    return float(re.search(r'^CLOCK (\S+)', text, re.M)[1])
+
+
+def deviation(profile, name, measured):
+    """How far a line that sleeps, or the sum of lines that compute, is from the program's clock, as a part of it."""
+    if name == 'compute':
+        return abs(sum(hits * per_hit for hits, per_hit, _ in profile.values()) / measured - 1)
+    return max(abs(per_hit / measured - 1) for _, per_hit, source in profile.values() if 'time.sleep' in source)
+
+
 def lines(python):
-    """Hits of each line, and the largest difference in the time of lines that sleep."""
-    differ, worst, count, left_out = [], 0, 0, ''
+    """Hits of each line, and how far the times of lines are from the program's own clock in the same run."""
+    differ, count, left_out = [], 0, ''
+    sleeps, computes = ([], []), ([], [])
     for name, text in LINES.items():
         with open('p.py', 'w') as file:
-            file.write('import time\n' + text)
-        if 'line_profiler' in subprocess.run([python, '-m', 'kernprof', '-l', '-o', 'p.lprof', 'p.py'],
-                                             capture_output=True, env=ENVIRONMENT, text=True, check=True).stderr:
+            file.write(SLEEPS + text)
+        source = (SLEEPS + text).splitlines()
+        said = subprocess.run([python, '-m', 'kernprof', '-l', '-o', 'p.lprof', 'p.py'], capture_output=True,
+                              env=ENVIRONMENT, text=True, check=True).stderr
+        if 'line_profiler' in said:
             left_out += ', in which line_profiler raised: ' + name
             continue
         theirs = json.loads(run(python, '-c', 'import json, line_profiler; s = line_profiler.load_stats("p.lprof"); '
                                 'print(json.dumps([[l, h, t * s.unit] for v in s.timings.values() for l, h, t in v]))'))
-        theirs = {line: (hits, seconds / hits) for line, hits, seconds in theirs}
-        run(PILLION, '-f', '-o', 'p', '--stats=false', '--lines-of=@profile', python, 'p.py')
+        theirs = {line: (hits, seconds / hits, source[line - 1]) for line, hits, seconds in theirs}
+        here = subprocess.run([PILLION, '-f', '-o', 'p', '--stats=false', '--lines-of=@profile', python, 'p.py'],
+                              capture_output=True, env=ENVIRONMENT, text=True, check=True).stderr
         ours = {row['Line']: (row['Hits'], row['Per Hit (ns)'] / 1e9, row['Source'])
                 for row in report('p', 'line_profile')}
         count += len(theirs)
         differ += ['%s:%d' % (name, line) for line in set(ours) | set(theirs)
                    if ours.get(line, [0])[0] != theirs.get(line, [0])[0]]
-        worst = max([worst] + [abs(ours[line][1] / theirs[line][1] - 1) for line in ours
-                               if line in theirs and 'time.sleep' in ours[line][2]])
-    return not differ, '%d programs, %d lines: hits %s; time of lines that sleep within %.0f %%%s' % (
-        len(LINES), count, 'equal' if not differ else 'differ at ' + ', '.join(sorted(differ)), 100 * worst, left_out)
+        for away, profile, text in zip(computes if name == 'compute' else sleeps, (theirs, ours), (said, here)):
+            away.append(100 * deviation(profile, name, clock(text)))
+    return not differ, ('%d programs, %d lines: hits %s; lines that sleep: line_profiler within %.1f %% of the clock, '
+                        'ours within %.1f %%; lines that compute: %.0f %%, %.0f %%%s' % (
+                            len(LINES), count, 'equal' if not differ else 'differ at ' + ', '.join(sorted(differ)),
+                            *map(max, sleeps), *map(max, computes), left_out))
 
 
 def memory(python):
@@ -233,31 +304,49 @@ def memory(python):
         len(MEMORY), count, worst, '' if not differ else ', at ' + ', '.join(differ))
 
 
-def shares(python):
-    """Python, native and system by Scalene, by us, and the time outside and inside the system by the clock."""
-    texts = []
-    for name, (first, one, two, three, data) in SHARES.items():
-        with open('p.py', 'w') as file:
-            file.write('import os, resource, sys, time\n%s\n%s\ndef one():\n    %s\ndef two():\n    %s\ndef three():\n'
-                       '    %s\nt0, u0 = time.perf_counter(), resource.getrusage(resource.RUSAGE_SELF).ru_utime\n'
-                       'for _ in range(8):\n    one()\n    two()\n    three()\n'
-                       'used = resource.getrusage(resource.RUSAGE_SELF).ru_utime - u0\n'
-                       'print("CLOCK", 100 * used / (time.perf_counter() - t0), file=sys.stderr)\n'
-                       % (first, data, one, two, three))
-        run(python, '-m', 'scalene', 'run', '--cpu-only', '-o', 'p.json', 'p.py')
+def by_clock(said):
+    values = [float(x) for x in re.search('^CLOCK (.*)', said, re.M)[1].split()]
+    return values + [100 - sum(values)]
+
+
+def shares_of(python, command):
+    """Python, native and system time of p.py in percent by Scalene or by us, and by the program's clock."""
+    said = subprocess.run(command, env=ENVIRONMENT, text=True, capture_output=True, check=True).stderr
+    if command[0] == PILLION:
+        rows = [row for row in report('p', 'line_shares') if re.search(r'p\.py:\d+$', row['Line'] or '')]
+        values = [sum(row[key] or 0 for row in rows) for key in ('Python (%)', 'Native (%)', 'System (%)')]
+    else:
         with open('p.json') as file:
             files = json.load(file)['files']
-        theirs = [sum(line[key] for path, f in files.items() if path.endswith('p.py') for line in f['lines'])
+        rows = [line for path in files if path.endswith('p.py') for line in files[path]['lines']]
+        values = [sum(line[key] for line in rows)
                   for key in ('n_cpu_percent_python', 'n_cpu_percent_c', 'n_sys_percent')]
-        clock = subprocess.run([PILLION, '-f', '-o', 'p', '-s', 'cpu', '--sampling-frequency=499', '--stats=false',
-                                python, 'p.py'], env=ENVIRONMENT, text=True, capture_output=True, check=True).stderr
-        clock = float(re.search(r'CLOCK ([\d.]+)', clock)[1])
-        rows = [row for row in report('p', 'line_shares') if re.search(r'p\.py:\d+$', row['Line'] or '')]
-        ours = [sum(row[key] or 0 for row in rows) for key in ('Python (%)', 'Native (%)', 'System (%)')]
-        theirs, ours = ([100 * x / (sum(values) or 1) for x in values] for values in (theirs, ours))
-        texts.append('%s: %s; %s; %.0f, %.0f' % (
-            name, *(', '.join('%.0f' % x for x in v) for v in (theirs, ours)), clock, 100 - clock))
-    return True, 'Scalene; ours; clock: ' + ' / '.join(texts)
+    return [100 * x / (sum(values) or 1) for x in values], by_clock(said)
+
+
+def shares(python):
+    """Three runs beside Scalene, and beside the clock in each of them; the largest of the three distances."""
+    texts = []
+    for name, (module, data, *functions) in SHARES.items():
+        with open('p.py', 'w') as file:
+            file.write(MEASURED + (module and 'import %s\n' % module) + data)
+            for i, (_, body) in enumerate(functions):
+                file.write('\ndef work%d():\n    %s\n' % (i, body))
+            file.write('for _ in range(8):\n' + ''.join('    measure("%s", work%d)\n' % (kind, i)
+                                                        for i, (kind, _) in enumerate(functions)))
+            file.write('print("CLOCK", *(100 * of[x] / of["all"] for x in ("Python", "Native")), file=sys.stderr)\n')
+        away, median = [], []
+        for command in ([python, '-m', 'scalene', 'run', '--cpu-only', '-o', 'p.json', 'p.py'],
+                        [PILLION, '-f', '-o', 'p', '-s', 'cpu', '--sampling-frequency=499', '--stats=false', python,
+                         'p.py']):
+            runs = [shares_of(python, command) for _ in range(3)]
+            away.append([max(abs(x - y) for x, y in zip(*values)) for values in runs])
+            median += [statistics.median(column) for column in zip(*(values for values, _ in runs))],
+            median += [statistics.median(column) for column in zip(*(values for _, values in runs))],
+        texts.append('%s: %s (clock %s), away %s; ours %s (clock %s), away %s' % (
+            name, *(text for i in (0, 1) for text in (*(', '.join('%.0f' % x for x in v) for v in median[2*i:2*i+2]),
+                                                    ', '.join('%.0f' % x for x in away[i])))))
+    return True, '<br>'.join(texts)
 
 
 def flops(python):

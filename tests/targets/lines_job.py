@@ -16,7 +16,14 @@ kernel_name = ctypes.create_string_buffer(b"_Z5stepsv")
 def spin(seconds):
     end = time.thread_time() + seconds
     while time.thread_time() < end:
-        sum(range(500))  # PLANTED spin
+        [i % 7 for i in range(500)]  # PLANTED spin
+
+
+def order(seconds):
+    words = [str(i) for i in range(5000)]
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        sorted(words)  # PLANTED order
 
 
 def fetch(sample):
@@ -161,6 +168,7 @@ def train_on_device():
 if __name__ == "__main__":
     {
         "spin": lambda: spin(0.5),
+        "order": lambda: order(0.5),
         "alone": train_alone,
         "fork": lambda: train_with_workers("fork"),
         "spawn": lambda: train_with_workers("spawn"),

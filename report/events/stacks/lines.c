@@ -50,7 +50,7 @@ static uint64_t new_stack(struct lines_pass *w, uint64_t group, uint32_t range, 
 	site.is_stackless = !attribution_stack(&w->attribution, s->image, stack, &site.frame, &site.is_users);
 	number = site_number(w, group, site.is_stackless ? UINT64_MAX : site.frame.place, &site);
 	return number << 1 |
-	       (!site.is_stackless && symbols_ends_in_interpreter(w->attribution.symbols, s->image, stack));
+	       (!site.is_stackless && attribution_runs_python(w->attribution.symbols, s->image, stack));
 }
 
 static uint64_t group_of(const struct lines_pass *w, uint64_t start, uint32_t *ret_range)
