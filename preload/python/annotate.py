@@ -299,9 +299,8 @@ def torch_is_there(torch):
 if wants_jax:
     jax_parts = {'jax._src.compiler': watch_modules, 'jax._src.dispatch': watch_dispatch,
                  'jax._src.monitoring': watch_cache, 'jax._src.pjit': watch_calls,
-                 'jax._src.util': watch_misses, 'jax._src.linear_util': watch_misses}
-    if wants_jax_live:
-        jax_parts['jax._src.xla_bridge'] = watch_buffers
+                 'jax._src.util': watch_misses, 'jax._src.linear_util': watch_misses,
+                 'jax._src.xla_bridge': watch_buffers}
     known += list(jax_parts)
 
 

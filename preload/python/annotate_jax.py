@@ -256,7 +256,7 @@ def watch_buffers(bridge):
                 return type(error), error, error.__traceback__
             if not failed:
                 failed.append(True)
-                note('--jax-live: live buffers that are not recorded: ' + type(error).__name__)
+                note('--jax: live buffers that are not recorded: ' + type(error).__name__)
         finally:
             idle.append(True)
 

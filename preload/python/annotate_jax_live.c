@@ -14,11 +14,13 @@
 #include "runtime/shared/common/sys.h"
 
 enum { PART = 48, FRAMES = 128 };
+/* Without --jax-live: looks are this far apart, and take at most a hundredth of the time. */
+enum { MS = 1000, PAUSE = 100 };
 
 bool annotate_jax_live_is_on;
 static const struct nvtx_domain *of_domain;
 static void *look;
-static uint64_t interval, looked;
+static uint64_t interval, rest, looked; /* rest: from the begin of the last look on, in which none begins */
 static uint32_t executables;
 
 static struct look_part {
@@ -48,10 +50,10 @@ static __attribute__((cold)) void *jax_live_by(void *self, void *function)
 
 	part = sys_mmap(NULL, sizeof(*part), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (!part)
-		nvtx_note_once(&noted, "--jax-live: no memory");
+		nvtx_note_once(&noted, "--jax: no memory for live buffers");
 	python.Py_IncRef(function);
 	look = function;
-	interval = clock_ticks((uint64_t)process_options.jax_live_ms * 1000000);
+	interval = clock_ticks((uint64_t)(process_options.jax_live_ms ?: MS) * 1000000);
 	annotate_jax_live_is_on = part && python.PyObject_CallFunction && python.PyErr_Restore;
 	return python_none();
 }
@@ -132,7 +134,6 @@ static const struct method natives[] = {
 __attribute__((cold)) void annotate_jax_live_offer(void *space, const struct nvtx_domain *domain)
 {
 	of_domain = domain;
-	python_set_item(space, "wants_jax_live", python.Py_BuildValue("i", process_options.jax_live_ms != 0));
 	for (size_t i = 0; i < sizeof(natives) / sizeof(*natives); i++)
 		python_set_item(space, natives[i].name, python.PyCFunction_NewEx((void *)&natives[i], NULL, NULL));
 }
@@ -168,10 +169,11 @@ __attribute__((cold, noinline)) bool annotate_jax_live_look(void)
 	bool is_raised;
 	void *said;
 
-	if (now - looked < interval || !nvtx_wanted(of_domain))
+	if (now - looked < (interval > rest ? interval : rest) || !nvtx_wanted(of_domain))
 		return true;
 	looked = now;
 	said = python.PyObject_CallFunction(look, NULL);
+	rest = process_options.jax_live_ms ? 0 : PAUSE * (clock_now() - now);
 	is_raised = restore_exception(said);
 	python.Py_DecRef(said);
 	errno = error;

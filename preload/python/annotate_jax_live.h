@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --jax-live: the buffers that are alive in JAX, when a jitted function returns and the last look is long enough ago;
- * and, with --jax, what its executables need. annotate_jax.py asks JAX, and what it says is recorded here. */
+/* --jax: the buffers that are alive in JAX, when a jitted function returns and the last look is long enough ago, which
+ * --jax-live sets; and what its executables need. annotate_jax.py asks JAX, and what it says is recorded here. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,7 +9,6 @@
 struct nvtx_domain;
 
 /* Adds to the namespace of annotate.py:
- *	wants_jax_live: the option
  *	jax_live_by(function): it is called for each look. It returns None, or (type, value, traceback) of an exception
  *		that a signal's handler of the program raised meanwhile
  *	jax_live_begin(), jax_live_end(): around what it records

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# JAX: live buffers by line and shape (--jax-live), hits and misses of its compilation cache, memory of executables.
+# JAX: live buffers by line and shape, hits and misses of its compilation cache, memory of executables.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -103,7 +103,7 @@ PYTHONPATH=stub "$interpreter" use.py >bare.out 2>bare.err
 PYTHONPATH=stub pillion -f -o stub --jax-live=1 "$interpreter" use.py looks >out 2>err
 is "$? $(cat out) $(grep -v '^pillion: ' err)" "0 $(cat bare.out) $(cat bare.err)" \
 	"a look: the program is as without us, and gets its handler's exception"
-is "$(notes stub)" '--jax-live: live buffers that are not recorded: KeyError' 'a look that fails: the ledger'
+is "$(notes stub)" '--jax: live buffers that are not recorded: KeyError' 'a look that fails: the ledger'
 live stub >live
 is "$(grep -c . live) $(awk '{ n += $(NF - 2); b += $(NF - 1) } END { print n, b }' live)" \
 	"204 303 $((101 * 64 + 2 * 64 + 6 + 2 * 200 * 201 / 2))" \
@@ -115,8 +115,11 @@ bfloat16[8,4] gpu:2,5 1 128 main:$(sed -n '/Array((8, 4), whole)/=' use.py)" 'ar
 like "$(cat live)" 'bfloat16\[3\] gpu:1 pinned_host 1 6 main:' 'the kind of memory'
 is "$(report stats -q -r jax_live_trace -f csv stub.pillion | awk -F, 'NR > 1 { print $5, $6 * 1e6 }' | tr '\n' ';')" \
 	'0 0;303 46798;3 198;' 'buffers and bytes at each look'
-PYTHONPATH=stub pillion -f -o off --jax "$interpreter" use.py >out 2>err
-is "$? $(cat out)" "0 $(cat bare.out)" 'without --jax-live nobody asks'
+PYTHONPATH=stub pillion -f -o hour --jax-live=3600000 "$interpreter" use.py >out 2>err
+is "$? $(cat out) $(report stats -q -r jax_live_trace -f csv hour.pillion | wc -l)" "0 $(cat bare.out) 2" \
+	'an interval that the program does not reach: JAX is asked once'
+PYTHONPATH=stub pillion -f -o off "$interpreter" use.py >out 2>err
+is "$? $(cat out)" "0 $(cat bare.out)" 'without --jax nobody asks'
 like "$(report stats -r jax_live_sum off.pillion 2>&1)" 'was not asked for its live buffers' 'the report says so'
 
 # ---- while it runs ----
@@ -130,7 +133,7 @@ while not os.path.exists('loop.end'):
     sizes['call']()
 END
 sed -i 's/^main()$/if __name__ == "__main__":\n    main()/' use.py
-PYTHONPATH=stub pillion -f -o loop --jax-live=1 "$interpreter" loop.py >out 2>err &
+PYTHONPATH=stub pillion -f -o loop --jax "$interpreter" loop.py >out 2>err &
 launcher=$!
 in_top() { # TABLE COLUMN WANTED: a cell of the last row of the table
 	"$PILLION" top --once --json --interval=100ms loop >top.json 2>top.err || return

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The buffers that were alive in JAX when --jax-live looked, and the memory that executables need. What was alive
+/* The buffers that were alive in JAX when --jax looked, and the memory that executables need. What was alive
  * between two looks is not known. */
 #pragma once
 

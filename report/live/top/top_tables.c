@@ -135,13 +135,12 @@ static void kernels_fill(struct top *l, struct table *t)
 	report_fill(l, "cuda_gpu_kern_sum", t);
 }
 
-/* Compilations and calls of JAX's functions, with --jax. */
+/* With --jax: compilations and calls of JAX's functions, and what is alive. */
 static void jax_fill(struct top *l, struct table *t)
 {
 	report_fill(l, "jax_sum", t);
 }
 
-/* With --jax-live. */
 static void jax_live_fill(struct top *l, struct table *t)
 {
 	report_fill(l, "jax_live_trace", t);

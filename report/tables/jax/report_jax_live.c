@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jax_live_sum, jax_live_trace: the buffers that were alive in JAX, as far as --jax-live asked; jax_exec_sum: the
+/* jax_live_sum, jax_live_trace: the buffers that were alive in JAX, as far as --jax asked; jax_exec_sum: the
  * memory that its executables need. */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 static int no_looks(struct err *err)
 {
-	return err_set(err, -ENODATA, "JAX was not asked for its live buffers: record with --jax-live=MS; it is asked "
+	return err_set(err, -ENODATA, "JAX was not asked for its live buffers: record with --jax; it is asked "
 		       "when a function of jax.jit returns");
 }
 

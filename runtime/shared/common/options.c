@@ -172,8 +172,8 @@ static const struct option rows[] = {
 	{"jax", 0, OPTION_FLAG, RECORDED, AT(jax), .initial = "false",
 	 .help = "NVTX ranges for each call of a function of jax.jit, and for its tracing, lowering and compilation"},
 	{"jax-live", 0, OPTION_COUNT, RECORDED, AT(jax_live_ms), .value = "MS", .initial = "0", .maximum = 3600000,
-	 .help = "--jax, and every MS milliseconds, when a function of jax.jit returns, JAX's live buffers by line and "
-		 "shape, for the report jax_live_sum; 0: none"},
+	 .help = "--jax, and how often it asks for JAX's live buffers by line and shape, for the report jax_live_sum, "
+		 "when a function of jax.jit returns; 0: each second, and in at most 1 % of the time"},
 	{"python-functions-trace", 0, OPTION_TEXT, RECORDED, AT(python_functions), .value = "FILE",
 	 .help = "NVTX ranges for the Python functions listed in a JSON file: [{\"domain\", \"color\", \"module\", "
 		 "\"functions\": [\"f\", \"Class.f\"]}]"},

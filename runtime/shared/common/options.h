@@ -82,7 +82,7 @@ struct options {
 	const char *python_calls;     /* all, or patterns of modules; NULL: none */
 	const char *lines_of;	      /* names of Python functions, NULL: none */
 	bool jax;
-	uint32_t jax_live_ms; /* 0: live buffers are not asked for */
+	uint32_t jax_live_ms; /* 0: each second, with --jax */
 	bool python_import_time;
 	uint64_t ring_ns, ring_bytes; /* only the newest part is kept; both 0: all is */
 	const char *output; /* as given; NULL: report# */

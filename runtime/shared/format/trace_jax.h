@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of JAX: live buffers (--jax-live), and what executables need (--jax). From 1.15 on. */
+/* Memory of JAX: live buffers, and what executables need (--jax). From 1.15 on. */
 #pragma once
 
 #include <stdint.h>
