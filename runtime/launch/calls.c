@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The calls of MPI and NCCL that are in progress, from the pages of threads in the traces, which the recorder keeps
- * current. Ranks that wait for each other poll, and so use all of a CPU: only the age of their calls tells it. One
- * pread(2) of each of the first threads of a process, at most every INTERVAL_MS. */
+/* The calls of MPI and NCCL that are in progress, and those that wait for the GPU, from the pages of threads in the
+ * traces, which the recorder keeps current. Ranks that wait for each other poll, and so use all of a CPU: only the age
+ * of their calls tells it. One pread(2) of each of the first threads of a process, at most every INTERVAL_MS. */
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -29,6 +29,12 @@ struct rank_calls {
 	uint64_t changed_ns;	  /* CLOCK_MONOTONIC: when `call` was first seen */
 };
 
+/* For a kernel of NCCL, perhaps, which waits for those of other ranks. */
+static bool waits_for_gpu(uint8_t group, const char *name, size_t length)
+{
+	return (group == TF_GROUP_CUDA || group == TF_GROUP_CUDA_DRIVER) && memmem(name, length, "Synchronize", 11);
+}
+
 static void functions_read(struct rank_calls *c, const struct tf_header *h)
 {
 	size_t size = h->function_bytes, at = 0;
@@ -43,7 +49,8 @@ static void functions_read(struct rank_calls *c, const struct tf_header *h)
 			    !memcmp(name, "MPI_Wait", strlen("MPI_Wait")))
 				c->waits[i] = 1 + (length == strlen("MPI_Wait") ? WHERE_REQUEST : WHERE_REQUESTS);
 			else
-				c->waits[i] = names[at] == TF_GROUP_MPI || names[at] == TF_GROUP_NCCL;
+				c->waits[i] = names[at] == TF_GROUP_MPI || names[at] == TF_GROUP_NCCL ||
+					      waits_for_gpu(names[at], name, length);
 			at += 2 + (size_t)names[at + 1];
 		}
 	free(names);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_nccl N FILE [group|late]: one of WORLD_SIZE ranks, whose number is RANK, that do N steps: an ncclAllReduce and
- * an ncclAllGather, with `group` in one group, then a wait that is shorter for each higher rank; with `late` rank 1
- * alone waits, and longer. The ranks share the unique id by FILE. */
+/* cuda_nccl N FILE [group|late|stops]: one of WORLD_SIZE ranks, whose number is RANK, that do N steps: an
+ * ncclAllReduce and an ncclAllGather, with `group` in one group, then a wait that is shorter for each higher rank; with
+ * `late` rank 1 alone waits, and longer; with `stops` rank 1 does not come to the step after these. The ranks share the
+ * unique id by FILE. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +59,14 @@ static int step(void *comm, float *x, int is_group)
 	return status | (is_group ? ncclGroupEnd() : 0);
 }
 
+static void stop_before(int rank, float *x, void *comm)
+{
+	while (rank == 1)
+		usleep(100000); /* stops */
+	ncclAllReduce(x, x, COUNT, FLOAT32, SUM, comm, NULL);
+	cudaDeviceSynchronize();
+}
+
 int main(int argc, char **argv)
 {
 	int rank = atoi(getenv("RANK") ?: "0"), ranks = atoi(getenv("WORLD_SIZE") ?: "1");
@@ -81,5 +90,7 @@ int main(int argc, char **argv)
 			usleep(25000); /* late */
 		cudaDeviceSynchronize();
 	}
+	if (argc > 3 && !strcmp(argv[3], "stops"))
+		stop_before(rank, x, comm);
 	return ncclCommDestroy(comm) || cudaFree(x) != cudaSuccess;
 }

@@ -142,6 +142,13 @@ static bool has_line(const struct where_item *item)
 	return is_of_a_file(where_item_line(item));
 }
 
+void where_item_on_gpu(struct where_item *item, const char *collective)
+{
+	item->on_gpu = collective;
+	if (collective && !item->wait.collective)
+		item->wait.collective = mem_copy_text(collective, strlen(collective));
+}
+
 void where_place_stack(const struct where_place *p, struct where_item *item)
 {
 	if (item->is_recorded) {
@@ -152,6 +159,7 @@ void where_place_stack(const struct where_place *p, struct where_item *item)
 	where_wait_done(&item->wait);
 	where_stack_read(p->files, item->look, item->process, item->thread, &item->stack);
 	where_wait_find(item->look, item->process, item->thread, &item->stack, item->name, &item->wait);
+	where_item_on_gpu(item, item->on_gpu);
 	if (item->image && item->wait.collective && !has_line(item))
 		read_last_stack(p, item, &item->last);
 }
@@ -267,7 +275,8 @@ bool where_cycle_is_proved(const struct where_place *p, uint32_t cycle)
 /* Opens the looks, without the processes that are of no interest any more. */
 static void looks_open(struct where_place *p, const struct model *m, uint64_t request, struct where_files *files)
 {
-	*p = (struct where_place){.files = files ? files : where_files_new(), .borrows_files = files};
+	*p = (struct where_place){
+		.model = m, .files = files ? files : where_files_new(), .borrows_files = files};
 	p->looks = mem_alloc((m->where_count + 2) * sizeof(*p->looks)); /* with one of the traces */
 	for (size_t i = 0; i < m->where_count; i++) {
 		struct look *l = &p->looks[p->look_count];

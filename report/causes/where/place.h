@@ -25,6 +25,9 @@ struct where_item {
 	struct where_stack stack;
 	struct where_stack last; /* of a call of MPI or NCCL whose `stack` has no line, the one recorded before it */
 	struct where_wait wait;
+	/* of a thread that waits for the GPU: the collective of NCCL in whose kernel that waits for other ranks; NULL:
+	 * none; borrowed */
+	const char *on_gpu;
 	char waits_for[64]; /* ranks: "rank 1, 2"; "": not known */
 	enum where_since since;
 	uint32_t cycle; /* from 1; 0: none */
@@ -37,6 +40,7 @@ struct where_place {
 	struct where_item *items;
 	size_t count, capacity;
 	size_t cycles;
+	const struct model *model; /* borrowed */
 	struct where_files *files;
 	bool borrows_files;
 	struct symbols *symbols; /* borrowed */
@@ -56,6 +60,8 @@ void where_place_read_now(struct where_place *p, const struct model *m, struct s
 void where_place_read_briefly(struct where_place *p, const struct model *m, struct symbols *symbols);
 /* The stack of an item that was read briefly. */
 void where_place_stack(const struct where_place *p, struct where_item *item);
+/* The thread waits for the GPU, which waits in that collective for other ranks. */
+void where_item_on_gpu(struct where_item *item, const char *collective);
 void where_place_done(struct where_place *p);
 
 /* The program's line: of a thread in a collective the one that called it. NULL: not known. */
@@ -113,6 +119,12 @@ struct where_ranks {
 /* The caller frees it by where_ranks_done(). */
 void where_ranks_find(const struct where_place *p, struct where_ranks *ret);
 void where_ranks_done(struct where_ranks *r);
+
+/* ---- place_nccl.c, for place_ranks.c ---- */
+
+/* Sets the collective in which items wait that are in a call which waits for the GPU: one that another rank has not
+ * called, or not the same one. NULL: an item that is not known, or is in a collective already. */
+void where_nccl_find(const struct where_place *p, struct where_item **items, size_t count);
 
 /* ---- waker.c, for place.c ---- */
 

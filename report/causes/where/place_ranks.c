@@ -60,6 +60,20 @@ static void ranks_gather(const struct where_place *p, struct where_rank_list *al
 	}
 }
 
+/* Those that wait for the GPU may wait for other ranks there. */
+static void ranks_add_nccl(const struct where_place *p, struct where_rank_list *all)
+{
+	struct where_item **mains = mem_alloc((all->count + 1) * sizeof(*mains));
+
+	for (size_t i = 0; i < all->count; i++)
+		mains[i] = all->items[i].in ? NULL : all->items[i].main;
+	where_nccl_find(p, mains, all->count);
+	for (size_t i = 0; i < all->count; i++)
+		if (mains[i] && mains[i]->on_gpu)
+			all->items[i].in = mains[i];
+	free(mains);
+}
+
 COMPARATOR(rank_order, struct where_rank,
 	   order_of(rank_number(a->name, NULL), rank_number(b->name, NULL)) ?: strcmp(a->name, b->name))
 
@@ -221,6 +235,7 @@ void where_ranks_find(const struct where_place *p, struct where_ranks *ret)
 
 	*ret = (struct where_ranks){0};
 	ranks_gather(p, &all);
+	ranks_add_nccl(p, &all);
 	if (all.count)
 		qsort(all.items, all.count, sizeof(*all.items), rank_order);
 	ret->items = mem_alloc((all.count + 1) * sizeof(*ret->items));

@@ -24,7 +24,7 @@ bool where_call_in_progress(struct where_item *item, const struct trace_thread *
 	if (!thread_outer(thread, &id, &start))
 		return true;
 	f = trace_function(item->image->trace, id);
-	if (f && function_of_ranks(f->name)) {
+	if (f && (function_of_ranks(f->name) || f->kind.cuda & CUDA_SYNCHRONIZE)) {
 		item->name = f->name;
 		*ret_start = start;
 	}
