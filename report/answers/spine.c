@@ -8,7 +8,7 @@ struct spine_finder {
 	const struct own_stacks *own;
 	const struct spine_time *times;
 	size_t count;
-	uint64_t least_ns;
+	uint64_t least_ns, sample_ns;
 	uint64_t *inclusive, *own_ns, *drop; /* by function */
 	uint64_t *through;	       /* by function: of the place's time */
 	double *distance;	       /* by function: from the place, times that */
@@ -208,25 +208,39 @@ static void spine_find(struct spine_finder *f, uint32_t place, struct spine *ret
 	}
 }
 
-/* The function that is in no spine yet and not below the first place, with the largest drop. The top of a file is
- * around the first one. */
+/* In no spine yet and not below the first place. The top of a file is around the first one. */
+static bool may_be_place(struct spine_finder *f, size_t function, const struct spine *first)
+{
+	if (f->is_printed[function] || !f->drop[function] || f->drop[function] < f->least_ns)
+		return false;
+	if (!first)
+		return true;
+	find_through(f, (uint32_t)function);
+	return !own_is_top(f->own, (uint32_t)function) &&
+	       !carries(f, first->frames[first->count - 1].function, (uint32_t)function);
+}
+
+/* Whether they differ by less than the standard error of what was sampled: next time the other one is larger. */
+static bool is_equal(const struct spine_finder *f, uint64_t a, uint64_t b)
+{
+	double difference = (double)a - (double)b;
+
+	return difference * difference < (double)f->sample_ns * ((double)a + (double)b);
+}
+
+/* The function with the largest drop; of equal ones, that with most time below it. */
 static size_t next_place(struct spine_finder *f, const struct spine *first)
 {
-	size_t best = SIZE_MAX;
+	size_t most = SIZE_MAX, best;
 
-	for (size_t i = 0; i < f->own->function_count; i++) {
-		if (f->is_printed[i] || !f->drop[i] || f->drop[i] < f->least_ns ||
-		    (best != SIZE_MAX && f->drop[i] <= f->drop[best]))
-			continue;
-		if (first && own_is_top(f->own, (uint32_t)i))
-			continue;
-		if (first) {
-			find_through(f, (uint32_t)i);
-			if (carries(f, first->frames[first->count - 1].function, (uint32_t)i))
-				continue;
-		}
-		best = i;
-	}
+	for (size_t i = 0; i < f->own->function_count; i++)
+		if ((most == SIZE_MAX || f->drop[i] > f->drop[most]) && may_be_place(f, i, first))
+			most = i;
+	best = most;
+	for (size_t i = 0; i < f->own->function_count && most != SIZE_MAX; i++)
+		if (is_equal(f, f->drop[i], f->drop[most]) && f->inclusive[i] > f->inclusive[best] &&
+		    !own_is_top(f->own, (uint32_t)i) && may_be_place(f, i, first))
+			best = i;
 	return best;
 }
 
@@ -259,13 +273,14 @@ static void finder_done(struct spine_finder *f)
 }
 
 size_t spines_find(const struct own_stacks *own, const struct spine_time *times, size_t count, uint64_t least_ns,
-		   struct spine *ret)
+		   uint64_t sample_ns, struct spine *ret)
 {
 	struct spine_finder f;
 	size_t found = 0;
 
 	finder_init(&f, own, times, count);
 	f.least_ns = least_ns;
+	f.sample_ns = sample_ns;
 	find_drops(&f);
 	while (found < SPINES) {
 		size_t place = next_place(&f, found ? ret : NULL);

@@ -32,9 +32,10 @@ struct spine {
 
 /* Of these times, the spines of the place with the largest drop, then of the next places that are in no spine before
  * and not below the first one, at most SPINES; each ends where an earlier one begins. None has a drop below `least_ns`.
- * Returns how many. */
+ * Drops that differ by less than their standard error, where a sample stands for `sample_ns`, are equal: of these, that
+ * of the function with most time below it is the largest. Returns how many. */
 size_t spines_find(const struct own_stacks *own, const struct spine_time *times, size_t count, uint64_t least_ns,
-		   struct spine *ret);
+		   uint64_t sample_ns, struct spine *ret);
 
 /* Of calls with these times: the place is the function that makes most of them by time. False: there is none, and
  * nothing is filled in. */

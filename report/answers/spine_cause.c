@@ -22,6 +22,18 @@ struct role_spines {
 	bool is_foreign;
 };
 
+/* What a sample stands for, on average. */
+static uint64_t sample_ns(const struct role *r)
+{
+	uint64_t ns = 0, count = 0;
+
+	list_each(const struct role_call, line, &r->lines) {
+		ns += line->ns;
+		count += line->count;
+	}
+	return count ? ns / count : 0;
+}
+
 /* is_foreign: of stacks without any function of the program's own, as those of a stripped program. */
 static void find_spines(struct choice *k, const struct role *r, bool is_foreign, struct role_spines *ret)
 {
@@ -48,7 +60,8 @@ static void find_spines(struct choice *k, const struct role *r, bool is_foreign,
 		ret->found_count = spine_of_calls(&k->own, ret->times, ret->count, ret->found);
 	else
 		ret->found_count =
-			spines_find(&k->own, ret->times, ret->count, ret->all_ns / 100 * FIX_PERCENT, ret->found);
+			spines_find(&k->own, ret->times, ret->count, ret->all_ns / 100 * FIX_PERCENT, sample_ns(r),
+				    ret->found);
 }
 
 static void role_spines_done(struct role_spines *s)

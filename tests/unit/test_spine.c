@@ -70,7 +70,7 @@ static const char *spine_text(size_t at)
 
 static size_t find(uint64_t least_ns)
 {
-	return spines_find(&own, times, count, least_ns, found);
+	return spines_find(&own, times, count, least_ns, 0, found);
 }
 
 Test(spine, place_has_the_largest_drop)
@@ -85,6 +85,19 @@ Test(spine, place_has_the_largest_drop)
 	cr_expect_eq(found[0].drop_ns, 60);
 	cr_expect_eq(found[0].frames[1].own_ns, 0);
 	cr_assert_str_eq(spine_text(1), "hot:1");
+}
+
+/* By samples of 10: 50 and 40 are 5 and 4, of which the difference has a standard error of 3. */
+Test(spine, of_equal_drops_the_one_with_most_time_below)
+{
+	sample("main:2.f:7", 40);
+	sample("main:2.f:8.g", 50);
+	cr_assert(find(0));
+	cr_assert_str_eq(spine_text(0), "main:2 f:8 g:1");
+	cr_assert_eq(spines_find(&own, times, count, 0, 10, found), 1);
+	cr_expect_str_eq(spine_text(0), "main:2 f:8");
+	cr_assert(spines_find(&own, times, count, 0, 1, found));
+	cr_expect_str_eq(spine_text(0), "main:2 f:8 g:1");
 }
 
 Test(spine, callers_carry_four_fifths)
