@@ -113,20 +113,34 @@ const struct prices *costs_prices(struct costs *k)
 	return &k->prices;
 }
 
+static uint64_t costs_of_shares(struct costs *k, float *shares, const struct function_part *part,
+				struct saving *ret_saves)
+{
+	uint64_t ns = function_saving(k->causes, shares, part, k->path.by_what, k->total, ret_saves);
+
+	free(shares);
+	return ns;
+}
+
 uint64_t costs_below(struct costs *k, struct own_stacks *own, const uint32_t *functions, size_t count,
 		     struct saving *ret_saves)
 {
-	float *shares;
-	double end;
-	uint64_t ns;
+	struct function_part part;
 
 	*ret_saves = (struct saving){0};
 	if (!k->causes)
 		return 0;
-	shares = function_shares(k->causes, own, functions, count, &end);
-	ns = function_saving(k->causes, shares, end, k->path.by_what, k->total, ret_saves);
-	free(shares);
-	return ns;
+	return costs_of_shares(k, function_shares(k->causes, own, functions, count, &part), &part, ret_saves);
+}
+
+uint64_t costs_of_import(struct costs *k, struct own_stacks *own, struct own_frame at, struct saving *ret_saves)
+{
+	struct function_part part;
+
+	*ret_saves = (struct saving){0};
+	if (!k->causes)
+		return 0;
+	return costs_of_shares(k, function_import_shares(k->causes, own, at, &part), &part, ret_saves);
 }
 
 const struct code_line *costs_line_of_calls(struct costs *k, const char *function)

@@ -28,6 +28,9 @@ const struct prices *costs_prices(struct costs *k);
 uint64_t costs_below(struct costs *k, struct own_stacks *own, const uint32_t *functions, size_t count,
 		     struct saving *ret_saves);
 
+/* Likewise of what is imported at a line of the program's own. */
+uint64_t costs_of_import(struct costs *k, struct own_stacks *own, struct own_frame at, struct saving *ret_saves);
+
 /* How many processes the line has started and awaited, which are a part of it. */
 size_t costs_started(struct costs *k, const struct code_line *line);
 

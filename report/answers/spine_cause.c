@@ -225,7 +225,8 @@ static void price_frames(struct choice *k, const struct spine *spine, struct fix
 			cause->saves = saves;
 		add_frame(k, &spine->frames[i], i && ns > cause->frames[0].ns ? cause->frames[0].ns : ns, cause);
 	}
-	edit_words(k, pair, cause->saves.saved_ns > outer.saved_ns ? 2 : 1, &cause->edit);
+	edit_words(k, pair, cause->saves.saved_ns > outer.saved_ns || cause->saves.low_ns < outer.low_ns ? 2 : 1,
+		   &cause->edit);
 }
 
 /* What devices do, and the waits for them, are causes by themselves. */
@@ -309,27 +310,26 @@ static void propose_spine(struct choice *k, const struct role *r, const struct r
 static void propose_import(struct choice *k, const struct role *r, const struct role_spines *s)
 {
 	struct fix_first_cause cause = {.rule = "bound_by", .is_bound = true};
-	struct saving all;
+	const struct spine_frame *at;
 	struct spine spine;
 	const char *callee;
+	uint64_t ns;
 
-	if (!spine_of_calls(&k->own, s->imports, s->import_count, &spine) || spine.frames[spine.count - 1].ns < FIX_NS)
+	if (!spine_of_calls(&k->own, s->imports, s->import_count, &spine))
 		return;
-	cause.line = place_line(k, &spine.frames[spine.count - 1]);
-	price_add_line("line", cause.line, "=0", &cause.edit);
-	if (!costs_of_edit(k->costs, buffer_string(&cause.edit), &all)) {
-		buffer_done(&cause.edit);
+	at = &spine.frames[spine.count - 1];
+	ns = at->ns < FIX_NS ? 0
+			     : costs_of_import(k->costs, &k->own, (struct own_frame){at->function, at->line},
+					       &cause.saves);
+	if (!ns)
 		return;
-	}
-	/* What passes through the import is not what its line costs, so the edit is not this finding's. */
-	buffer_clear(&cause.edit);
-	function_interval(all.saved_ns, &cause.saves);
+	cause.line = place_line(k, at);
 	cause.worth_ns = cause.saves.low_ns / 2;
 	cause.actor = costs_actor(k->costs, cause.line, "");
 	callee = spine.callee ? k->own.texts.items[spine.callee] : "imports";
 	cause.callee = mem_copy_text(callee, strlen(callee));
-	add_frame(k, &spine.frames[spine.count - 1], all.saved_ns, &cause);
-	rule_time(&cause.text, all.saved_ns);
+	add_frame(k, at, ns, &cause);
+	rule_time(&cause.text, ns);
 	buffer_text(&cause.text, " of ");
 	rule_time(&cause.text, k->roles->wall_ns);
 	if (add_role(k, r, false, &cause.text))

@@ -250,8 +250,8 @@ static int wish_rank(struct wish *w, struct err *err)
 
 static int wish_function(struct wish *w, struct err *err)
 {
-	double end;
-	float *shares = function_shares_named(w->causes, w->pattern, &end);
+	struct function_part part;
+	float *shares = function_shares_named(w->causes, w->pattern, &part);
 
 	if (!shares)
 		return err_set(err, -ENODATA, "function~%s: no recorded stack has that function", w->pattern);

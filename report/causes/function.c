@@ -15,9 +15,11 @@ struct wanted {
 	struct own_stacks *own;
 	const uint32_t *functions; /* of own */
 	size_t count;
+	struct own_frame import; /* what is imported there instead; of own */
 	struct texts names;
 	struct map places; /* of frames -> 1 + whether they are of a function of that name */
 	struct map all, below; /* by image: CPU time, but for the program's end */
+	struct map lines;      /* by line of the innermost of them */
 	double below_ns, end_ns; /* of CPU time: in all; its parts of the programs' ends, which are in that, too */
 	struct symbol_frame *frames;
 };
@@ -27,20 +29,24 @@ static bool is_end(const struct wanted *w, const struct editable_stack *stack)
 	return w->own->stacks[own_stack_of(w->own, stack->image, stack->stack)].is_end;
 }
 
+/* Whether a stack is below the functions, and through which line of the innermost of them. */
+typedef bool below_find(struct wanted *w, const struct editable_stack *stack, uint64_t *ret_line);
+
 /* By stack: 1 below the function, 0 elsewhere; at the end of its program the function's part of it. */
-static float *parts_below(const struct editables *all,
-			  bool (*is_below)(struct wanted *, const struct editable_stack *), struct wanted *w,
-			  bool *ret_any)
+static float *parts_below(const struct editables *all, below_find *is_below, struct wanted *w, bool *ret_any)
 {
 	float *ret = mem_alloc((all->stack_count + 1) * sizeof(*ret));
 
 	*ret_any = false;
 	for (size_t i = 0; i < all->stack_count; i++) {
 		const struct editable_stack *stack = &all->stacks[i];
-		bool is_such = is_below(w, stack);
+		uint64_t line = 0;
+		bool is_such = is_below(w, stack, &line);
 
 		ret[i] = is_such;
 		*ret_any |= is_such;
+		if (is_such)
+			*map_put(&w->lines, line, 0, NULL) += stack->ns;
 		if (all->items[stack->what].kind != EDITABLE_CPU || is_end(w, stack))
 			continue;
 		*map_put(&w->all, (uintptr_t)stack->image, 0, NULL) += stack->ns;
@@ -61,8 +67,20 @@ static float *parts_below(const struct editables *all,
 	return ret;
 }
 
-static float *shares_of(struct causality *s, bool (*is_below)(struct wanted *, const struct editable_stack *),
-			struct wanted *w, bool *ret_any)
+/* The largest part that passes through one line. */
+static double largest_line(const struct map *lines)
+{
+	uint64_t most = 0, all = 0;
+
+	array_each(const struct map_slot, line, lines->slots, lines->size) {
+		all += line->used ? line->value : 0;
+		most = line->used && line->value > most ? line->value : most;
+	}
+	return all ? (double)most / (double)all : 1;
+}
+
+static float *shares_of(struct causality *s, below_find *is_below, struct wanted *w, struct function_part *ret_part,
+			bool *ret_any)
 {
 	const struct editables *all = &s->editables;
 	SCOPED_MEMORY double *sums = mem_alloc((all->count + 1) * sizeof(*sums));
@@ -77,6 +95,8 @@ static float *shares_of(struct causality *s, bool (*is_below)(struct wanted *, c
 	}
 	for (size_t i = 0; i < all->count; i++)
 		ret[i] = sums[i] > 0 ? (float)((double)ret[i] / sums[i]) : 0;
+	*ret_part = (struct function_part){w->below_ns > 0 ? w->end_ns / w->below_ns : 0, largest_line(&w->lines)};
+	map_done(&w->lines);
 	return ret;
 }
 
@@ -86,31 +106,60 @@ static bool is_others_import(const struct wanted *w, uint32_t stack, uint32_t fu
 	return w->own->stacks[stack].is_import && own_is_top(w->own, function);
 }
 
-static bool is_below_own(struct wanted *w, const struct editable_stack *stack)
+/* The innermost own function of the stack that is wanted; its line is that of the outermost call, which all of a
+ * recursion passes through. */
+static bool find_own(struct wanted *w, const struct editable_stack *stack,
+		     bool (*is_wanted)(const struct wanted *, uint32_t function), uint64_t *ret_line)
 {
 	uint32_t number = own_stack_of(w->own, stack->image, stack->stack);
+	const struct own_frame *frames = own_frames(w->own, number);
+
+	for (uint32_t i = 0; i < w->own->stacks[number].count; i++)
+		if (*ret_line ? frames[i].function + 1 == *ret_line >> 32
+			      : is_wanted(w, frames[i].function) && !is_others_import(w, number, frames[i].function))
+			*ret_line = (uint64_t)(frames[i].function + 1) << 32 | frames[i].line;
+	return *ret_line;
+}
+
+static bool is_one_of(const struct wanted *w, uint32_t function)
+{
 	bool is_such = false;
 
-	for (size_t i = 0; i < w->count && !is_such; i++)
-		is_such = own_stack_has(w->own, number, w->functions[i]) &&
-			  !is_others_import(w, number, w->functions[i]);
+	for (size_t i = 0; i < w->count; i++)
+		is_such |= w->functions[i] == function;
 	return is_such;
 }
 
-static double part_of_end(const struct wanted *w)
+static bool is_below_own(struct wanted *w, const struct editable_stack *stack, uint64_t *ret_line)
 {
-	return w->below_ns > 0 ? w->end_ns / w->below_ns : 0;
+	return find_own(w, stack, is_one_of, ret_line);
 }
 
 float *function_shares(struct causality *s, struct own_stacks *own, const uint32_t *functions, size_t count,
-		       double *ret_end)
+		       struct function_part *ret_part)
 {
 	struct wanted w = {.causes = s, .own = own, .functions = functions, .count = count};
 	bool is_any;
-	float *ret = shares_of(s, is_below_own, &w, &is_any);
 
-	*ret_end = part_of_end(&w);
-	return ret;
+	return shares_of(s, is_below_own, &w, ret_part, &is_any);
+}
+
+static bool is_imported(struct wanted *w, const struct editable_stack *stack, uint64_t *ret_line)
+{
+	const struct own_stack *own = &w->own->stacks[own_stack_of(w->own, stack->image, stack->stack)];
+	const struct own_frame *at = w->own->frames + own->first;
+
+	*ret_line = 0;
+	return own->is_import && own->count && at->function == w->import.function && at->line == w->import.line;
+}
+
+float *function_import_shares(struct causality *s, struct own_stacks *own, struct own_frame at,
+			      struct function_part *ret_part)
+{
+	struct wanted w = {.causes = s, .own = own, .import = at};
+	bool is_any;
+
+	return shares_of(s, is_imported, &w, ret_part, &is_any);
 }
 
 /* ---- functions by their names ---- */
@@ -141,18 +190,14 @@ static bool is_named(const struct wanted *w, const char *name, const char *file)
 	return false;
 }
 
-static bool is_below_named(struct wanted *w, const struct editable_stack *stack)
+static bool is_own_named(const struct wanted *w, uint32_t function)
 {
-	uint32_t number = own_stack_of(w->own, stack->image, stack->stack);
-	const struct own_frame *frames = own_frames(w->own, number);
-	bool is_such = false;
+	return is_named(w, w->own->functions[function].name, w->own->functions[function].file);
+}
 
-	for (uint32_t i = 0; i < w->own->stacks[number].count && !is_such; i++) {
-		const struct own_function *f = &w->own->functions[frames[i].function];
-
-		is_such = is_named(w, f->name, f->file) && !is_others_import(w, number, frames[i].function);
-	}
-	return is_such;
+static bool is_below_named(struct wanted *w, const struct editable_stack *stack, uint64_t *ret_line)
+{
+	return find_own(w, stack, is_own_named, ret_line);
 }
 
 static bool is_frame_named(struct wanted *w, const struct symbol_frame *f)
@@ -165,14 +210,16 @@ static bool is_frame_named(struct wanted *w, const struct symbol_frame *f)
 }
 
 /* Of libraries: by all frames of the stacks. */
-static bool is_below_frame(struct wanted *w, const struct editable_stack *stack)
+static bool is_below_frame(struct wanted *w, const struct editable_stack *stack, uint64_t *ret_line)
 {
 	size_t count = symbols_frames(w->causes->context->symbols, stack->image, stack->stack, w->frames, STACK_FRAMES);
-	bool is_such = false;
 
-	for (size_t i = 0; i < count && !is_such; i++)
-		is_such = w->frames[i].place != SYMBOL_NO_PLACE && is_frame_named(w, &w->frames[i]);
-	return is_such;
+	for (size_t i = 0; i < count; i++) {
+		*ret_line = w->frames[i].place;
+		if (w->frames[i].place != SYMBOL_NO_PLACE && is_frame_named(w, &w->frames[i]))
+			return true;
+	}
+	return false;
 }
 
 /* The whole text is a name, too: "operator|". */
@@ -185,7 +232,7 @@ static void add_names(const char *text, struct texts *ret)
 	}
 }
 
-float *function_shares_named(struct causality *s, const char *name, double *ret_end)
+float *function_shares_named(struct causality *s, const char *name, struct function_part *ret_part)
 {
 	SCOPED(own_stacks) own = {0};
 	struct wanted w = {.causes = s, .own = &own,
@@ -195,12 +242,11 @@ float *function_shares_named(struct causality *s, const char *name, double *ret_
 
 	own_stacks_init(&own, s->context->symbols);
 	add_names(name, &w.names);
-	ret = shares_of(s, is_below_named, &w, &is_any);
+	ret = shares_of(s, is_below_named, &w, ret_part, &is_any);
 	if (!is_any) {
 		free(ret);
-		ret = shares_of(s, is_below_frame, &w, &is_any);
+		ret = shares_of(s, is_below_frame, &w, ret_part, &is_any);
 	}
-	*ret_end = part_of_end(&w);
 	map_done(&w.places);
 	texts_done(&w.names);
 	free(w.frames);
@@ -337,8 +383,8 @@ static double saved_without(struct causality *s, const float *shares)
 	return more > saved ? more : saved;
 }
 
-uint64_t function_saving(struct causality *s, const float *shares, double end, const double *by_what,
-			 const double *totals, struct saving *ret)
+uint64_t function_saving(struct causality *s, const float *shares, const struct function_part *part,
+			 const double *by_what, const double *totals, struct saving *ret)
 {
 	double path_ns = 0, total_ns = 0, cpu_ns = sampled_below(s, shares) * slowness(s), run_ns = (double)s->run_ns,
 	       factor, saved;
@@ -355,7 +401,9 @@ uint64_t function_saving(struct causality *s, const float *shares, double end, c
 		path_ns = saved;
 	*ret = (struct saving){.before_ns = s->run_ns, .after_ns = s->run_ns - (uint64_t)saved};
 	function_interval((uint64_t)saved, ret);
-	ret->low_ns = (uint64_t)((double)ret->low_ns * (1 - end));
+	if (part->line < FUNCTION_LEAST)
+		ret->low_ns = (uint64_t)(saved * part->line);
+	ret->low_ns = (uint64_t)((double)ret->low_ns * (1 - part->end));
 	return (uint64_t)path_ns;
 }
 
@@ -364,17 +412,18 @@ bool function_saving_named(struct causality *s, const char *text, struct saving 
 	const char *name = text + strlen("function~"), *equals = strrchr(text, '=');
 	char *function = NULL;
 	float *shares = NULL;
-	double *totals, end;
+	struct function_part part;
+	double *totals;
 	struct path path;
 
 	if (strncmp(text, "function~", strlen("function~")) != 0 || !equals || strcmp(equals, "=0") != 0)
 		return false;
 	function = mem_copy_text(name, (size_t)(equals - name));
-	shares = function_shares_named(s, function, &end);
+	shares = function_shares_named(s, function, &part);
 	if (shares) {
 		totals = function_totals(s);
 		path_find(s, 0, UINT64_MAX, &path);
-		function_saving(s, shares, end, path.by_what, totals, ret);
+		function_saving(s, shares, &part, path.by_what, totals, ret);
 		path_done(&path);
 		free(totals);
 	}

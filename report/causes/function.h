@@ -7,18 +7,29 @@
 #include "report/causes/saving.h"
 #include "report/names/own_stack.h"
 
-/* Of a change of a function that computes: it saves at least this part of what is below the function. The highest is
- * all of it. docs/decisions/spine.md */
+/* Of a change of a function that computes: it saves at least this part of what is below the function, or what passes
+ * through the heaviest of the function's lines, if that is less: the change may be of one line. The highest is all of
+ * it. docs/decisions/spine.md */
 #define FUNCTION_LEAST 0.3
 
+/* end: of the CPU time below functions, their part of the program's end. line: of all time below them, what passes
+ * through the heaviest line of the innermost of them. */
+struct function_part {
+	double end, line;
+};
+
 /* By editable: the part below any of these own functions; of the top of a file without its imports. The caller frees
- * it. `ret_end`: of the CPU time below them, how much is their part of the program's end. */
+ * it. */
 float *function_shares(struct causality *s, struct own_stacks *own, const uint32_t *functions, size_t count,
-		       double *ret_end);
+		       struct function_part *ret_part);
+
+/* Likewise what is imported at a line of the program's own, which may do other things, too. */
+float *function_import_shares(struct causality *s, struct own_stacks *own, struct own_frame at,
+			      struct function_part *ret_part);
 
 /* Likewise below the functions that a person names: NAME, CLASS.NAME, FILE:NAME, or several with | between them; own
  * ones, else those of libraries. NULL: no stack has any. */
-float *function_shares_named(struct causality *s, const char *name, double *ret_end);
+float *function_shares_named(struct causality *s, const char *name, struct function_part *ret_part);
 
 /* Multiplies the times of these parts. */
 void function_edit(const struct causality *s, const float *shares, double factor, struct edit *edit);
@@ -32,9 +43,9 @@ double *function_totals(const struct causality *s);
 /* What changes of a function save: an interval whose upper end is the run without what is below it. Returns the time on
  * the critical path that is below it. On a busy machine the time of what computes is as much longer than its CPU time
  * as that of the whole job: how long each function waited for a CPU is chance. `by_what`: of the critical path. A
- * change may leave the program's end as it is: `end` is not in the lowest. */
-uint64_t function_saving(struct causality *s, const float *shares, double end, const double *by_what,
-			 const double *totals, struct saving *ret);
+ * change may leave the program's end as it is: that is not in the lowest. */
+uint64_t function_saving(struct causality *s, const float *shares, const struct function_part *part,
+			 const double *by_what, const double *totals, struct saving *ret);
 
 /* The same of "function~NAME=0". False: it is another edit, or no stack has that function. */
 bool function_saving_named(struct causality *s, const char *text, struct saving *ret);

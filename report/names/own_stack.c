@@ -352,13 +352,3 @@ bool own_is_top(const struct own_stacks *o, uint32_t function)
 {
 	return !strcmp(o->functions[function].name, "<module>");
 }
-
-bool own_stack_has(const struct own_stacks *o, uint32_t stack, uint32_t function)
-{
-	const struct own_frame *frames = own_frames(o, stack);
-
-	for (uint32_t i = 0; i < o->stacks[stack].count; i++)
-		if (frames[i].function == function)
-			return true;
-	return false;
-}

@@ -57,6 +57,3 @@ static inline const struct own_frame *own_frames(const struct own_stacks *o, uin
 
 /* Whether it is the top level of a file. */
 bool own_is_top(const struct own_stacks *o, uint32_t function);
-
-/* Whether a stack passes through the function. */
-bool own_stack_has(const struct own_stacks *o, uint32_t stack, uint32_t function);

@@ -58,6 +58,9 @@ lever parse 'parse setting' 'setting \(json\.loads\)$'
 lever pairs 'pairs row' 'row$'
 lever branches 'branches step' 'step$'
 lever recursion 'recursion walk leaf' 'leaf$'
+lever parts 'parts lines' 'lines$'
+is "$(first 'first["Saves Low (ns)"] < 0.25 * first["Saves High (ns)"]')" True \
+	'parts: no line has the usual part, so that the lowest saving is that of the heaviest line'
 lever removes 'removes search' 'search$' looks 0.12
 is "$(first 'first["Edit"]')" 'function~levers.py:removes|levers.py:search=0' \
 	'removes: the place is priced with what other callers make of it'
@@ -104,6 +107,11 @@ def use(seconds):
     time.sleep(seconds / 4)
 compute(0.5)
 END_OF_MODULE
+cat >lib/site-packages/starts.py <<'END_OF_MODULE'
+def use(seconds):
+    import slowly
+    slowly.compute(seconds)
+END_OF_MODULE
 cat >imports.py <<'END_OF_PROGRAM'
 import sys
 sys.path.insert(0, "lib/site-packages")
@@ -119,6 +127,13 @@ like "$(cat summary)" "FIX FIRST $part at imports\.py:5 job \(slowly\.use\); a c
 	'a line that mostly computes is a place'
 like "$(cat summary)" "then $part at imports\.py:3 <module> \(imports slowly\); a change there saves" \
 	'an import has the name of its module'
+
+# An import below a line that does more than that has only its own price.
+printf 'import sys\nsys.path.insert(0, "lib/site-packages")\nimport starts\nstarts.use(1.5)\n' >below.py
+pillion -s cpu -o below "$python" below.py >out 2>err
+report analyze --json below.pillion >found.json 2>err
+is "$(first 'frames[-1]["Line"].endswith("below.py:4"), "imports" in first["Text"]')" '(True, False)' \
+	'a line that imports and computes is told as what computes'
 
 # What computes is told also if the run ends with a thread of which nobody knows what it waited for; functions without
 # lines around those that have them are none of the program's own.

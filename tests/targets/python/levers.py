@@ -113,6 +113,24 @@ def looks(seconds):
     return sum(len(search("/8/")) for _ in until(seconds))
 
 
+# Many lines of equal size: a change is rather of one of them.
+def lines(n):
+    numbers = list(range(n))
+    total = sum(i * i for i in numbers)
+    total += sum(i * 3 for i in numbers)
+    total += sum(i + 5 for i in numbers)
+    total += sum(i % 7 for i in numbers)
+    total += sum(i ^ 9 for i in numbers)
+    total += sum(i | 8 for i in numbers)
+    total += sum(i & 6 for i in numbers)
+    total += sum(i - 4 for i in numbers)
+    return total
+
+
+def parts(seconds):
+    return sum(lines(3000) for _ in until(seconds))
+
+
 # What is freed only when the interpreter ends.
 class Node:
     def __init__(self, n):
