@@ -353,6 +353,8 @@ static void price_line(struct costs *costs, struct finding *f)
 	bool is_sync = work == DOES_AWAIT_DEVICE, is_slow = work == DOES_COMPUTE && !(f->rule->flags & RULE_REMOVED);
 
 	price_add_line(is_sync ? "no-sync" : "line", f->line, is_sync ? "" : is_slow ? "=0.5x" : "=0", &f->edit);
+	if (!f->edit.size) /* a line without a name: its calls cost what the rule says */
+		return;
 	if (!costs_of_edit(costs, f->edit.data, &f->saves)) {
 		buffer_clear(&f->edit);
 	} else if (f->saves.saved_ns > f->cost_ns && f->rule->flags & RULE_REMOVED) {

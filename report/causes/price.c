@@ -114,7 +114,7 @@ int price_find(struct causality *s, const char *edit, struct saving *ret, struct
 
 void price_add_line(const char *word, const struct code_line *line, const char *value, struct buffer *ret)
 {
-	if (!line)
+	if (!line || code_line_is_nameless(line))
 		return;
 	buffer_print(ret, "%s~", word);
 	if (!code_line_place(line, ret))

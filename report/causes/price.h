@@ -10,7 +10,8 @@
  * says why. */
 int price_find(struct causality *s, const char *edit, struct saving *ret, struct err *err);
 
-/* Appends "line~job.py:12=0", without a file that of the function; nothing without a line. */
+/* Appends "line~job.py:12=0", without a file that of the function; nothing without a line, or where that has no name
+ * because it is all code of a program or library. */
 void price_add_line(const char *word, const struct code_line *line, const char *value, struct buffer *ret);
 /* Appends a name as an edit's regular expression that matches it alone. */
 void price_add_name(const char *name, struct buffer *ret);

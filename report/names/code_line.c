@@ -72,6 +72,11 @@ void code_line_cell(const struct code_line *l, const char *none, struct table *t
 		table_nothing(table);
 }
 
+bool code_line_is_nameless(const struct code_line *l)
+{
+	return !l->file && *l->function == '[';
+}
+
 bool code_line_is_same_place(const struct code_line *a, const struct code_line *b)
 {
 	return a == b || (a && b && a->line && a->line == b->line && !strcmp(a->file, b->file));

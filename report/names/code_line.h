@@ -45,6 +45,9 @@ void code_line_cell(const struct code_line *l, const char *none, struct table *t
 /* "file:line". False: there is none, and nothing is appended. */
 bool code_line_place(const struct code_line *l, struct buffer *ret);
 
+/* "[tar]": all code of a module of which no names are known. */
+bool code_line_is_nameless(const struct code_line *l);
+
 /* Whether causes at these lines are one: they have the same file and line, or are the same function without them. */
 bool code_line_is_same_place(const struct code_line *a, const struct code_line *b);
 

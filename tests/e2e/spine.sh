@@ -180,6 +180,22 @@ if cc=$(command -v cc); then
 	pillion -s cpu -o wakes ./wakes >out 2>err
 	report analyze --json wakes.pillion >found.json 2>err
 	is "$(first "' '.join(names)")" work 'what computes beside a thread that waits: its function only'
+
+	# Without any names all that a program does would be one line: its calls have their own price.
+	cat >nameless.c <<-'END_OF_PROGRAM'
+		#include <poll.h>
+		#include <time.h>
+		int main(void)
+		{
+			nanosleep(&(struct timespec){.tv_nsec = 700000000}, NULL);
+			return poll(NULL, 0, 400);
+		}
+	END_OF_PROGRAM
+	"$cc" -O1 -s -o nameless nameless.c
+	pillion -s cpu -o nameless ./nameless >out 2>err
+	report analyze --json nameless.pillion >found.json 2>err
+	is "$(first '[r["Edit"] for r in rows if "nanosleep" in r["Text"]]')" "['call~nanosleep=0']" \
+		'nameless: its sleep has a price of its own'
 else
 	skip 'what computes beside a thread that waits' 'no cc'
 fi
