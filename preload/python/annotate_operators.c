@@ -67,7 +67,8 @@ static struct layout {
 static struct intern_table shaped; /* hash of name, shapes and arguments -> struct nvtx_string */
 enum { TEXTS = 4096 }; /* later ones have no arguments: these may be other ones in each call */
 static unsigned texts;
-/* The collective of c10d that the thread calls, and the name of its group. What gloo does for it begins within it. */
+/* The collective of c10d that the thread calls, and the name of its group. What begins within it and ends in any thread
+ * is of it; gloo's begins in a thread of its own. */
 static __thread const struct record *collective __attribute__((tls_model("initial-exec")));
 static __thread const char *collective_group __attribute__((tls_model("initial-exec")));
 static struct intern_table pending; /* address of an operator that ends in any thread -> number of its range */
