@@ -112,7 +112,8 @@ static inline int order_of(uint64_t a, uint64_t b)
 #define COMPARATOR(name, type, order)                        \
 	static int name(const void *left, const void *right) \
 	{                                                    \
-		const type *a = left, *b = right;            \
+		const type *a = left;                        \
+		const type *b = right;                       \
                                                              \
 		return order;                                \
 	}

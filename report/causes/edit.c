@@ -204,12 +204,7 @@ static double rank_work(const struct causality *s, const char *rank)
 	return sum;
 }
 
-static int compare_works(const void *left, const void *right)
-{
-	const double *a = left, *b = right;
-
-	return (*a > *b) - (*a < *b);
-}
+COMPARATOR(compare_works, double, (*a > *b) - (*a < *b))
 
 static double median_of_ranks(const struct causality *s)
 {

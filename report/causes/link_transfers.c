@@ -17,12 +17,8 @@ enum { TOLD_NS = 1000000 };
 /* A wait for any of several descriptors is for the one that is read so soon after it. */
 enum { POLLED_NS = 2000000 };
 
-static int compare_transfers(const void *left, const void *right)
-{
-	const struct moment *const *a = left, *const *b = right;
-
-	return order_of((*a)->value, (*b)->value) ?: order_of((*a)->start_ns, (*b)->start_ns);
-}
+COMPARATOR(compare_transfers, struct moment *const,
+	   order_of((*a)->value, (*b)->value) ?: order_of((*a)->start_ns, (*b)->start_ns))
 
 /* By channel, then by start. */
 struct by_channel {

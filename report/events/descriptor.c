@@ -4,16 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_descriptors(const void *left, const void *right)
-{
-	const struct descriptor *a = left, *b = right;
-
-	if (a->fd != b->fd)
-		return a->fd < b->fd ? -1 : 1;
-	if (a->from_ticks != b->from_ticks)
-		return a->from_ticks < b->from_ticks ? -1 : 1;
-	return a->blob->id < b->blob->id ? -1 : a->blob->id > b->blob->id;
-}
+COMPARATOR(compare_descriptors, struct descriptor,
+	   order_of(a->fd, b->fd) ?: order_of(a->from_ticks, b->from_ticks) ?: order_of(a->blob->id, b->blob->id))
 
 void descriptors_init(struct descriptors *d, const struct trace *t)
 {

@@ -204,12 +204,8 @@ static void add_operation(struct perfetto *p, const struct timeline_event *e)
 }
 
 /* In the order of ends; of two that end together, the inner one first. */
-static int by_row_and_end(const void *a, const void *b)
-{
-	const struct slice *x = a, *y = b;
-
-	return order_of(x->row, y->row) ?: order_of(x->end, y->end) ?: order_of(y->start, x->start);
-}
+COMPARATOR(by_row_and_end, struct slice,
+	   order_of(a->row, b->row) ?: order_of(a->end, b->end) ?: order_of(b->start, a->start))
 
 /* Whether a flow begins at a call with that id. */
 static bool is_called(const struct perfetto *p, uint64_t correlation)

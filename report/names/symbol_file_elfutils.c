@@ -134,13 +134,7 @@ static uint8_t rank_of(unsigned char info)
 	}
 }
 
-static int symbols_by_start(const void *left, const void *right)
-{
-	const struct range *a = left, *b = right;
-
-	return a->from != b->from ? (a->from > b->from) - (a->from < b->from)
-				  : (a->number > b->number) - (a->number < b->number);
-}
+COMPARATOR(symbols_by_start, struct range, order_of(a->from, b->from) ?: order_of(a->number, b->number))
 
 static void add_range(struct symbol_file *f, int number)
 {

@@ -23,12 +23,8 @@ static int compare_thread(const struct tf_usage_sample *a, const struct tf_usage
 	return order_of(a->pid, b->pid) ?: order_of(a->process_start, b->process_start) ?: order_of(a->tid, b->tid);
 }
 
-static int compare_samples(const void *left, const void *right)
-{
-	const struct tf_usage_sample *const *a = left, *const *b = right;
-
-	return compare_thread(*a, *b) ?: order_of((*a)->ticks, (*b)->ticks);
-}
+COMPARATOR(compare_samples, struct tf_usage_sample *const,
+	   compare_thread(*a, *b) ?: order_of((*a)->ticks, (*b)->ticks))
 
 static void sort_samples(struct states *s, const struct model *m)
 {

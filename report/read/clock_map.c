@@ -23,12 +23,7 @@ void clock_map_add(struct clock_map *map, const struct tf_clock_pair *pair)
 
 COMPARATOR(compare_clock_pairs, struct tf_clock_pair, a->ticks < b->ticks ? -1 : a->ticks > b->ticks)
 
-static int compare_offsets(const void *left, const void *right)
-{
-	const int64_t *a = left, *b = right;
-
-	return *a < *b ? -1 : *a > *b;
-}
+COMPARATOR(compare_offsets, int64_t, (*a > *b) - (*a < *b))
 
 /* The median offset of the pairs; the largest difference from it is the stated error. */
 static void find_offset(struct clock_map *map, double slope)

@@ -153,16 +153,8 @@ static void read_chunks(struct trace *t)
 }
 
 /* Sorts by thread; the thread's own page first, then in the order of writing. */
-static int compare_chunks(const void *left, const void *right)
-{
-	const struct chunk *a = left, *b = right;
-
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	if (a->sequence != b->sequence)
-		return a->sequence < b->sequence ? -1 : 1;
-	return a->offset < b->offset ? -1 : a->offset > b->offset;
-}
+COMPARATOR(compare_chunks, struct chunk,
+	   order_of(a->thread, b->thread) ?: order_of(a->sequence, b->sequence) ?: order_of(a->offset, b->offset))
 
 static void add_counter(struct trace *t, struct trace_thread *thread, uint32_t function, const uint8_t *bytes)
 {

@@ -43,12 +43,7 @@ static void leave_out_earlier(struct trace *t, uint64_t ticks)
 	}
 }
 
-static int compare_offsets(const void *left, const void *right)
-{
-	const struct chunk *const *a = left, *const *b = right;
-
-	return order_of((*a)->offset, (*b)->offset);
-}
+COMPARATOR(compare_offsets, struct chunk *const, order_of((*a)->offset, (*b)->offset))
 
 /* Takes of `count` chunks those with such blobs, in turn from both ends: what is defined for long is defined at the
  * beginning, or was recently. Returns how many bytes may still be taken. */

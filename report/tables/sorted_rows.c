@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/tables/sorted_rows.h"
 
-static int compare_keys(const void *left, const void *right)
-{
-	const uint64_t *a = ((const struct sorted_row *)left)->key, *b = ((const struct sorted_row *)right)->key;
-
-	return order_of(a[0], b[0]) ?: order_of(a[1], b[1]) ?: order_of(a[2], b[2]);
-}
+COMPARATOR(compare_keys, struct sorted_row,
+	   order_of(a->key[0], b->key[0]) ?: order_of(a->key[1], b->key[1]) ?: order_of(a->key[2], b->key[2]))
 
 void *sorted_rows_add(struct sorted_rows *rows, uint64_t first, uint64_t second, uint64_t third)
 {

@@ -60,12 +60,7 @@ static int run_all(struct trying *t)
 	return status;
 }
 
-static int by_size(const void *a, const void *b)
-{
-	const double *left = a, *right = b;
-
-	return (*left > *right) - (*left < *right);
-}
+COMPARATOR(by_size, double, (*a > *b) - (*a < *b))
 
 static void add_side(struct table *table, const struct trying *t, int side, const struct trial *trial)
 {

@@ -19,7 +19,7 @@ Test(json_writer, commas_stand_between_values_only)
 	json_signed(&w, -7);
 	json_begin(&w, '{');
 	json_end(&w, '}');
-	json_bool(&w, true);
+	json_ready(&w, "true");
 	json_null(&w);
 	json_end(&w, ']');
 	json_member_string(&w, "none", NULL);

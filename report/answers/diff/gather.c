@@ -394,12 +394,8 @@ enum diff_by gather_default(const struct model *m)
 	return model_bits(m).kinds & 1u << TF_PUSH ? DIFF_RANGE : DIFF_API;
 }
 
-static int instances_by_image(const void *a, const void *b)
-{
-	const struct nvtx_instance *x = a, *y = b;
-
-	return order_of((uintptr_t)x->image, (uintptr_t)y->image) ?: order_of(x->from_ns, y->from_ns);
-}
+COMPARATOR(instances_by_image, struct nvtx_instance,
+	   order_of((uintptr_t)a->image, (uintptr_t)b->image) ?: order_of(a->from_ns, b->from_ns))
 
 static const char *missing(enum diff_by by)
 {

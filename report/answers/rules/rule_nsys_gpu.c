@@ -197,14 +197,8 @@ static void low_lines(struct device_check *l, const struct device *d)
 	}
 }
 
-static int by_percent(const void *left, const void *right)
-{
-	const struct gpu_row *a = left, *b = right;
-
-	if (a->percent < b->percent || a->percent > b->percent)
-		return a->percent < b->percent ? -1 : 1;
-	return (a->duration > b->duration) - (a->duration < b->duration);
-}
+COMPARATOR(by_percent, struct gpu_row,
+	   (a->percent > b->percent) - (a->percent < b->percent) ?: order_of(a->duration, b->duration))
 
 void rule_gpu_time_util(struct rules *r, struct finding *f)
 {

@@ -69,11 +69,6 @@ void json_signed(struct json_writer *w, int64_t number)
 	buffer_print(w->to, "%" PRId64, number);
 }
 
-void json_bool(struct json_writer *w, bool value)
-{
-	json_ready(w, value ? "true" : "false");
-}
-
 void json_null(struct json_writer *w)
 {
 	json_ready(w, "null");

@@ -35,7 +35,6 @@ void json_name(struct json_writer *w, const char *name);
 void json_string(struct json_writer *w, const char *text); /* NULL: null */
 void json_number(struct json_writer *w, uint64_t number);
 void json_signed(struct json_writer *w, int64_t number);
-void json_bool(struct json_writer *w, bool value);
 void json_null(struct json_writer *w);
 /* JSON that was made elsewhere, as it is. */
 void json_ready(struct json_writer *w, const char *json);

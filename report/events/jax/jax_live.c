@@ -108,12 +108,7 @@ static void read_part(struct live_scan *s, const struct blob *blob)
 
 /* ---- what was alive at which look ---- */
 
-static int compare_findings(const void *a, const void *b)
-{
-	const struct live_finding *x = a, *y = b;
-
-	return order_of(x->item, y->item) ?: order_of(x->look, y->look);
-}
+COMPARATOR(compare_findings, struct live_finding, order_of(a->item, b->item) ?: order_of(a->look, b->look))
 
 /* Findings of one item at one look are one: their lines are the same, though their stacks are not. */
 static void fold(struct live_scan *s, size_t first, size_t last)
@@ -139,12 +134,7 @@ static void fold(struct live_scan *s, size_t first, size_t last)
 	}
 }
 
-static int compare_looks(const void *a, const void *b)
-{
-	const struct jax_look *x = a, *y = b;
-
-	return order_of(x->ns, y->ns) ?: order_of(x->number, y->number);
-}
+COMPARATOR(compare_looks, struct jax_look, order_of(a->ns, b->ns) ?: order_of(a->number, b->number))
 
 static void image_end(struct live_scan *s)
 {
@@ -222,13 +212,9 @@ static void read_executable(struct jax_executables *ret, const struct trace *t, 
 	ret->items[number].count++;
 }
 
-static int compare_executables(const void *a, const void *b)
-{
-	const struct jax_executable *x = a, *y = b;
-
-	return order_of(jax_executable_bytes(y), jax_executable_bytes(x)) ?: order_of(y->count, x->count) ?:
-	       strcmp(x->name, y->name);
-}
+COMPARATOR(compare_executables, struct jax_executable,
+	   order_of(jax_executable_bytes(b), jax_executable_bytes(a)) ?: order_of(b->count, a->count) ?:
+	   strcmp(a->name, b->name))
 
 void jax_executables_make(const struct model *m, struct jax_executables *ret)
 {

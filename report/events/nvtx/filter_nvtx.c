@@ -118,12 +118,7 @@ static void search_visit_range(void *context, const struct nvtx_range *r)
 	}
 }
 
-static int instances_by_start(const void *a, const void *b)
-{
-	const struct nvtx_instance *x = a, *y = b;
-
-	return order_of(x->from_ns, y->from_ns);
-}
+COMPARATOR(instances_by_start, struct nvtx_instance, order_of(a->from_ns, b->from_ns))
 
 /* The intervals of instances, without overlaps. Returns how many. */
 static size_t join_overlapping(const struct nvtx_instance *found, size_t count, struct time_interval *ret)

@@ -230,14 +230,8 @@ static void process_measure(struct top_process *p)
 	find_busiest(p, seconds);
 }
 
-static int process_order(const void *a, const void *b)
-{
-	const struct top_process *left = a, *right = b;
-
-	if (left->cpu_percent != right->cpu_percent)
-		return left->cpu_percent < right->cpu_percent ? 1 : -1;
-	return order_of(left->pid, right->pid);
-}
+COMPARATOR(process_order, struct top_process,
+	   (a->cpu_percent < b->cpu_percent) - (a->cpu_percent > b->cpu_percent) ?: order_of(a->pid, b->pid))
 
 static void processes_read(struct top *t)
 {

@@ -50,12 +50,7 @@ static uint64_t field_of(const char *text, const char *name)
 	return at ? strtoull(at + strlen(name), NULL, 10) : TOP_UNKNOWN;
 }
 
-static int thread_order(const void *a, const void *b)
-{
-	const struct top_thread *left = a, *right = b;
-
-	return order_of(left->tid, right->tid);
-}
+COMPARATOR(thread_order, struct top_thread, order_of(a->tid, b->tid))
 
 static void threads_read(uint32_t pid, struct top_reading *r)
 {

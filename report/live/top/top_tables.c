@@ -104,10 +104,7 @@ static void report_fill(struct top *l, const char *name, struct table *t)
 	r->run(&context, t, &err);
 }
 
-static int line_order(const void *a, const void *b)
-{
-	return order_of(((const struct top_line *)b)->samples, ((const struct top_line *)a)->samples);
-}
+COMPARATOR(line_order, struct top_line, order_of(b->samples, a->samples))
 
 static void lines_fill(struct top *l, struct table *t)
 {

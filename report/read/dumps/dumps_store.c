@@ -131,12 +131,7 @@ static void ranks_add(sqlite3_context *context, int count, sqlite3_value **value
 	list_add(r, sqlite3_value_int64(values[0]));
 }
 
-static int compare_ranks(const void *a, const void *b)
-{
-	int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-
-	return (left > right) - (left < right);
-}
+COMPARATOR(compare_ranks, int64_t, (*a > *b) - (*a < *b))
 
 static void ranks_text(sqlite3_context *context)
 {

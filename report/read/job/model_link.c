@@ -79,30 +79,13 @@ static uint64_t image_start_ns(const struct model *m, const struct image *image)
 	return clock_map_ns(&m->machines[image->machine].clock, image->start_ticks);
 }
 
-static int compare_images(const void *left, const void *right)
-{
-	const struct image *a = left, *b = right;
-	uint64_t a_ns = image_start_ns(sorted_model, a), b_ns = image_start_ns(sorted_model, b);
+COMPARATOR(compare_images, struct image,
+	   order_of(image_start_ns(sorted_model, a), image_start_ns(sorted_model, b)) ?: order_of(a->pid, b->pid) ?:
+	   order_of(a->nonce, b->nonce))
 
-	if (a_ns != b_ns)
-		return a_ns < b_ns ? -1 : 1;
-	if (a->pid != b->pid)
-		return a->pid < b->pid ? -1 : 1;
-	return a->nonce < b->nonce ? -1 : a->nonce > b->nonce;
-}
-
-static int compare_by_process(const void *left, const void *right)
-{
-	const struct image *a = left, *b = right;
-
-	bool a_is_own = a->via != TF_VIA_OBSERVED, b_is_own = b->via != TF_VIA_OBSERVED;
-
-	if (a->process != b->process)
-		return a->process < b->process ? -1 : 1;
-	if (a_is_own != b_is_own)
-		return a_is_own - b_is_own;
-	return compare_images(left, right);
-}
+COMPARATOR(compare_by_process, struct image,
+	   order_of(a->process, b->process) ?:
+	   order_of(a->via != TF_VIA_OBSERVED, b->via != TF_VIA_OBSERVED) ?: compare_images(a, b))
 
 /* Keys of the map of known processes besides the start times: the latest process that a forked image without an exact
  * start time began, the bound of its start time, and the latest observed image (its position + 1). */

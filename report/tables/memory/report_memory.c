@@ -48,12 +48,7 @@ static void fill_by_image(const struct report_context *c, struct table *table, v
 
 /* ---- cuda_mem_usage ---- */
 
-static int compare_uses(const void *a, const void *b)
-{
-	const struct memory_use *x = a, *y = b;
-
-	return order_of(x->device, y->device) ?: order_of(x->kind, y->kind);
-}
+COMPARATOR(compare_uses, struct memory_use, order_of(a->device, b->device) ?: order_of(a->kind, b->kind))
 
 static void usage_rows(const struct memory_view *v)
 {

@@ -118,12 +118,7 @@ static int compare_functions(const struct line_row *a, const struct line_row *b)
 	return strcmp(a->file, b->file) ?: order_of(a->first_line, b->first_line) ?: strcmp(a->name, b->name);
 }
 
-static int compare_rows(const void *a, const void *b)
-{
-	const struct line_row *x = a, *y = b;
-
-	return compare_functions(x, y) ?: order_of(x->line, y->line);
-}
+COMPARATOR(compare_rows, struct line_row, compare_functions(a, b) ?: order_of(a->line, b->line))
 
 static int64_t larger(int64_t a, int64_t b)
 {

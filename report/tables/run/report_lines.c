@@ -159,12 +159,7 @@ struct noted {
 	struct line_values values;
 };
 
-static int compare_noted(const void *a, const void *b)
-{
-	const struct noted *x = a, *y = b;
-
-	return x->line < y->line ? -1 : x->line > y->line;
-}
+COMPARATOR(compare_noted, struct noted, order_of(a->line, b->line))
 
 /* The rows of a file by line; the caller frees them. Returns how many. */
 static size_t noted_lines(const struct report_context *c, const struct lines *l, const char *file, struct noted **ret)

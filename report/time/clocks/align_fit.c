@@ -11,12 +11,7 @@ enum { DRIFT_FEWEST = 12 };
 
 COMPARATOR(compare_bounds, struct align_bound, (a->at > b->at) - (a->at < b->at))
 
-static int compare_doubles(const void *left, const void *right)
-{
-	const double *a = left, *b = right;
-
-	return (*a > *b) - (*a < *b);
-}
+COMPARATOR(compare_doubles, double, (*a > *b) - (*a < *b))
 
 /* Median of `at` or `ahead` over that many bounds. */
 static double median(const double *first, size_t count, double *sorted)

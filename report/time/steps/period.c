@@ -155,10 +155,7 @@ static void join_short(struct period_search *s)
 
 /* ---- the ends of the loop ---- */
 
-static int compare_counts(const void *left, const void *right)
-{
-	return order_of(*(const uint32_t *)left, *(const uint32_t *)right);
-}
+COMPARATOR(compare_counts, uint32_t, order_of(*a, *b))
 
 /* What follows a call, as a number: two others; with `after` or `next` UINT32_MAX any one instead of it. */
 static uint64_t followers(uint32_t next, uint32_t after)
