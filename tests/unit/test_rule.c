@@ -22,6 +22,17 @@ Test(rule, names_and_aliases_are_those_of_nsys)
 	open_model(MS);
 }
 
+Test(rule, an_end_is_one_that_was_found)
+{
+	struct finding f = {.rule = rule_find("crash"), .verdict = VERDICT_FOUND};
+
+	cr_expect(finding_is_end(&f));
+	f.verdict = VERDICT_CLEAN;
+	cr_expect_not(finding_is_end(&f));
+	f = (struct finding){.rule = rule_find("small_io"), .verdict = VERDICT_FOUND};
+	cr_expect_not(finding_is_end(&f));
+}
+
 /* How a process ended is known without any call. There is one process, and no launcher. */
 static bool is_known_end(const char *name)
 {
