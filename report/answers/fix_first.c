@@ -89,19 +89,23 @@ static const struct role *programs_of(const struct choice *k, const struct role 
 /* So many so short sleeps are those of a loop that looks whether something has happened. */
 enum { POLLS = 10, POLL_NS = 50000000 };
 
-/* What a role that sleeps again and again may wait for. */
+/* What a role that sleeps again and again may wait for: the others work for half of that time. */
 static bool others_work(const struct choice *k, const struct role *r, uint64_t ns)
 {
 	uint64_t own_ns = 0;
 
-	list_each(const struct role, other, k->roles)
-		own_ns += other == r ? 0 : role_wall_ns(other, role_own_ns(other));
-	return own_ns >= role_wall_ns(r, ns) / 2;
+	list_each(const struct role, other, k->roles) {
+		uint64_t other_ns = other == r ? 0 : role_own_ns(other);
+
+		own_ns += other_ns > other->delay_ns ? role_wall_ns(other, other_ns - other->delay_ns) : 0;
+	}
+	return own_ns >= ns / 2;
 }
 
 /* What only waits for something outside of what was recorded may be a server that waits for work; short sleeps where
  * others work may be those of a loop that waits for them. */
-static bool may_be_needed(const struct choice *k, const struct role *r, const struct role_call *call)
+static bool may_be_needed(const struct choice *k, const struct role *r, const struct role_call *call,
+			  uint64_t saved_ns)
 {
 	switch (call->kind) {
 	case BLOCKED_CHILD:
@@ -110,7 +114,7 @@ static bool may_be_needed(const struct choice *k, const struct role *r, const st
 	case BLOCKED_NCCL:
 		return true;
 	case BLOCKED_SLEEP:
-		return call->count >= POLLS && call->ns / call->count < POLL_NS && others_work(k, r, call->ns);
+		return call->count >= POLLS && call->ns / call->count < POLL_NS && others_work(k, r, saved_ns);
 	default:
 		return role_call_waits(r, call->kind, call->ns, call->count) && !call->end.ns;
 	}
@@ -200,6 +204,10 @@ static void propose_end(struct choice *k, const struct role *r, const struct rol
 		return;
 	price_add_line("line", cause.line, "=0", &cause.edit);
 	costs_of_edit(k->costs, buffer_string(&cause.edit), &cause.saves);
+	if (cause.saves.saved_ns < cause.whole_ns / 2) { /* then other calls of the line save it */
+		fix_first_cause_done(&cause);
+		return;
+	}
 	cause.actor = costs_actor(k->costs, cause.line, end->function);
 	if (!end->is_users) {
 		cause.line = role_call_line(k->context, call);
@@ -236,10 +244,6 @@ static void propose_call(struct choice *k, const struct role *r, const struct ro
 	    (!started && (input_of_wait(k->context, r, call) || is_aside(k, r, call))) ||
 	    (k->told.count && blocked_waits_for_others(call->kind)))
 		return;
-	if (!is_again && may_be_needed(k, r, call)) {
-		cause.rule = "bound_by";
-		cause.is_bound = cause.is_last = true;
-	}
 	price_add_line(is_no_wait ? "no-sync" : "line", cause.line, is_no_wait ? "" : "=0", &cause.edit);
 	if (!cause.edit.size) {
 		buffer_text(&cause.edit, "call~");
@@ -247,6 +251,10 @@ static void propose_call(struct choice *k, const struct role *r, const struct ro
 		buffer_text(&cause.edit, "=0");
 	}
 	costs_of_edit(k->costs, buffer_string(&cause.edit), &cause.saves);
+	if (!is_again && may_be_needed(k, r, call, cause.saves.saved_ns)) {
+		cause.rule = "bound_by";
+		cause.is_bound = cause.is_last = true;
+	}
 	cause.whole_ns = role_wall_ns(r, call->ns);
 	/* The line of an import does more than to read, and has a rule. */
 	if (call->import_ns > call->ns / 2 && cause.saves.saved_ns > cause.whole_ns) {

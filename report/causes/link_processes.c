@@ -105,8 +105,33 @@ static uint32_t awaiting_call(const struct linker *l, uint32_t actor, uint64_t s
 	return NODE_NONE;
 }
 
+/* When the actor was last not in a long call, before that time. */
+static uint64_t last_running(const struct linker *l, uint32_t actor, uint64_t ns)
+{
+	size_t at = linker_long_call(l, actor, ns);
+	const struct actor_call *call = &l->long_calls.items[at];
+
+	return at < l->long_calls.first[actor + 1] && call->start_ns < ns ? call->start_ns : ns - 1;
+}
+
+/* That thread, unless another one of the process has done something since. */
+static uint32_t running_last(const struct linker *l, uint32_t from, uint64_t ns)
+{
+	const struct causality *s = l->causes;
+	const struct image *image = s->actors[from].image;
+	uint64_t latest = last_running(l, from, ns);
+
+	for (uint32_t i = s->first_of_image[image - s->context->model->images];
+	     i < s->actor_count && s->actors[i].image == image; i++)
+		if (s->actors[i].start_ns < ns && s->actors[i].end_ns >= ns && last_running(l, i, ns) > latest) {
+			latest = last_running(l, i, ns);
+			from = i;
+		}
+	return from;
+}
+
 /* Of the calls that started a process: the one of this pid; else of a call that does not tell (vfork has no record) the
- * thread that waits for it, else the main thread. */
+ * thread that waits for it, else the main thread, and not one that has been waiting for longer than another. */
 static void link_start(struct linker *l, size_t process, uint32_t actor)
 {
 	const struct causality *s = l->causes;
@@ -136,6 +161,8 @@ static void link_start(struct linker *l, size_t process, uint32_t actor)
 		if (is_found)
 			from = c->actor;
 	}
+	if (started_by == NODE_NONE)
+		from = running_last(l, from, start);
 	awaiting = is_alone(l, process) ? awaiting_call(l, from, start, s->actors[l->last_of[process]].end_ns)
 					: NODE_NONE;
 	if (awaiting != NODE_NONE && (started_by == NODE_NONE || is_one_line(s, started_by, awaiting)))

@@ -138,6 +138,47 @@ def work(part):
     return sum(len(setting(i)) for i in range(1500))
 if __name__ == '__main__':
     with multiprocessing.Pool(2) as p: p.map(work, range(2), 1)"""),
+    "one result of a pool at a time": ("convert main", """
+def convert(i):
+    time.sleep(0.06)
+def main():
+    with multiprocessing.Pool(6) as p:
+        if fixed: p.map(convert, range(24), 1)
+        else: [p.apply(convert, (i,)) for i in range(24)]
+if __name__ == '__main__': main()"""),
+    "many threads, one at a time": ("call main", """
+gate = threading.Semaphore(8 if fixed else 1)
+def call():
+    with gate: time.sleep(0.04)
+def main():
+    threads(40, call)
+main()"""),
+    "client of its own server": ("main ask", """
+import asyncio
+async def handle(r, w):
+    while await r.read(1): await asyncio.sleep(0.03); w.write(b'y')
+    w.close()
+async def ask(at):
+    r, w = await asyncio.open_connection(*at)
+    w.write(b'x'); await r.read(1); w.close()
+async def serve():
+    s = await asyncio.start_server(handle, '127.0.0.1', 0)
+    at = s.sockets[0].getsockname()
+    if fixed: await asyncio.gather(*(ask(at) for i in range(40)))
+    else: [await ask(at) for i in range(40)]
+    s.close(); await asyncio.sleep(0.05)
+def main(): asyncio.run(serve())
+main()"""),
+    "worker for each task": ("set_up main", """
+def set_up():
+    import decimal, email.mime.text, http.client, unittest.mock, xml.dom.minidom
+    sum(i * i for i in range(2000000))
+def main():
+    if fixed:
+        with multiprocessing.get_context('spawn').Pool(1, set_up) as p: p.map(abs, range(5), 1)
+    else:
+        with multiprocessing.get_context('spawn').Pool(1, set_up, (), 1) as p: p.map(abs, range(5), 1)
+if __name__ == '__main__': main()"""),
     "process for each item": ("convert", """
 def convert(items):
     subprocess.run(['tr', 'a-z', 'A-Z'], input=items.encode(), stdout=subprocess.PIPE)
