@@ -26,7 +26,9 @@ struct wanted {
 
 static bool is_end(const struct wanted *w, const struct editable_stack *stack)
 {
-	return w->own->stacks[own_stack_of(w->own, stack->image, stack->stack)].is_end;
+	uint32_t number = own_stack_of(w->own, stack->image, stack->stack); /* may move the stacks */
+
+	return w->own->stacks[number].is_end;
 }
 
 /* Whether a stack is below the functions, and through which line of the innermost of them. */
@@ -146,7 +148,8 @@ float *function_shares(struct causality *s, struct own_stacks *own, const uint32
 
 static bool is_imported(struct wanted *w, const struct editable_stack *stack, uint64_t *ret_line)
 {
-	const struct own_stack *own = &w->own->stacks[own_stack_of(w->own, stack->image, stack->stack)];
+	uint32_t number = own_stack_of(w->own, stack->image, stack->stack);
+	const struct own_stack *own = &w->own->stacks[number];
 	const struct own_frame *at = w->own->frames + own->first;
 
 	*ret_line = 0;
