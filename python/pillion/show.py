@@ -26,15 +26,23 @@ def _table(title, rows):
     def cells(row):
         return "".join(f"<td style='text-align:left'>{cell}</td>" for cell in row)
     body = "".join(f"<tr>{cells(row)}</tr>" for row in rows)
-    return f"<h4>{escape(title)}</h4><table>{body}</table>" if rows else ""
+    return f"<h4>{escape(title)}</h4><table>{body}</table>" if body else ""
 
 
 def _first(rows):
+    def saves(row):
+        low, high = row.get("Saves Low (ns)"), row.get("Saves High (ns)")
+        interval = f"{duration(low)} to {duration(high)}" if low else f"at most {duration(high)}"
+        return duration(row["Saves (ns)"]) if not high or low == high else interval
+
     def one(row):
         called = f", called from {row['Called From']}" if row["Called From"] else ""
+        frames = ((f"{'&nbsp;' * 2 * depth}{escape(place(frame))}", duration(frame["Time (ns)"]))
+                  for depth, frame in enumerate(row.get("Frames") or ()))
         return (f"<p style='border-left:6px solid #2962c8;padding-left:8px'><b>Fix first</b>, saves "
-            f"{duration(row['Saves (ns)'])}, {row['Share (%)'] or 0:.0f} % of the run: "
-            f"{escape(row['Text'] + called)}<br><i>{escape(row['Advice'] or '')}</i></p>")
+            f"{saves(row)}, {row['Share (%)'] or 0:.0f} % of the run: "
+            f"{escape(row['Text'] + called)}<br><i>{escape(row['Advice'] or '')}</i></p>"
+            f"{_table('through which it passes', frames)}")
     return "".join(map(one, rows))
 
 

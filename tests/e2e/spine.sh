@@ -51,6 +51,15 @@ lever() {
 import json, sys
 print(*(f["Function"] for r in json.load(sys.stdin)["rows"] if r["table"] == "fix_first" for f in r["Frames"] or []))' |
 		cut -c"1-${#2}")" "$2" "$1: the same frames in the tables of the summary"
+	report stats --summary --json "$1.pillion" >summary.json
+	is "$(PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=${tests_dir%/tests/*}/python "$python" -c '
+import json, re
+from pillion.show import capture_html
+rows = json.load(open("summary.json"))["rows"]
+html = capture_html({"fix_first": [r for r in rows if r["table"] == "fix_first"]})
+table = html.split("passes</h4>")[1].split("</table>")[0]
+print(" to " in html, *re.findall("levers.py:[0-9]+ ([A-Za-z._]+)</td>", table))')" \
+		"True $2" "$1: the same frames in a notebook"
 }
 
 lever copies 'copies accepts State.clone' 'State\.clone \(copy\.deepcopy\)$'
