@@ -16,7 +16,7 @@ kernel_name = ctypes.create_string_buffer(b"_Z5stepsv")
 def spin(seconds):
     end = time.thread_time() + seconds
     while time.thread_time() < end:
-        [i % 7 for i in range(500)]  # PLANTED spin
+        for i in range(500): i % 7  # PLANTED spin
 
 
 def order(seconds):
