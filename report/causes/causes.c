@@ -118,7 +118,10 @@ static void add_computing(struct builder *b, uint64_t until_ns, uint32_t after)
 	uint64_t from_ns = s->graph.now_ns;
 	uint32_t pool;
 
-	if (until_ns > from_ns && b->sample_count >= OWN_SAMPLES) {
+	if (until_ns > from_ns && graph_has_edge(&s->graph, b->actor, until_ns)) {
+		/* it waited by system calls of its own */
+		graph_call(&s->graph, until_ns, editable_cpu(&s->editables, b->image, 0), GRAPH_WAITS);
+	} else if (until_ns > from_ns && b->sample_count >= OWN_SAMPLES) {
 		for (size_t i = 0; i < b->sample_count; i++) {
 			const struct thread_piece *p = &b->samples[i];
 			bool is_last = i + 1 == b->sample_count;

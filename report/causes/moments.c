@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "report/causes/causes_build.h"
+#include "report/events/stacks/samples.h"
 #include "report/events/traffic.h"
+#include "report/events/usage.h"
 
 /* Calls that wait for all streams of a device. */
 static bool waits_for_streams(unsigned cuda)
@@ -69,6 +71,16 @@ enum {
 
 enum { KNOWN_CHANNELS = 64 };
 
+/* Stretches between calls in which a thread may have waited by system calls of its own, as runtimes of OpenMP, Go and
+ * Rust do: they have less CPU time in samples than a part of their length. */
+struct hidden {
+	struct moment *items;
+	size_t count, capacity;
+	uint64_t until_ns, sampled_ns; /* the end of the last call; samples since then */
+	uint64_t all_ns; /* of long stretches, also of those that compute */
+};
+enum { HIDDEN_NS = 1000000, HIDDEN_PART = 4 };
+
 struct reading_calls {
 	struct linker *linker;
 	const struct image *image;
@@ -77,6 +89,7 @@ struct reading_calls {
 	uint32_t actor;
 	uint64_t wait_ticks; /* CAUSES_WAIT_NS */
 	uint64_t idle_ns; /* since the last call of MPI: in long sleeps and yields */
+	struct hidden hidden; /* of the thread */
 	bool is_python, has_children; /* the image; its process */
 	struct known_channel {
 		const struct descriptor *descriptor;
@@ -294,6 +307,52 @@ static void add_current(struct reading_calls *r, const struct actor *a)
 		put(&r->linker->of[MOMENT_TEAM], &m);
 }
 
+static void hidden_add(struct reading_calls *r, const struct event *e)
+{
+	struct hidden *h = &r->hidden;
+	uint64_t start_ns = causes_ns(r->linker->causes, r->image, event_start(e)), gap_ns;
+
+	if (e->kind == TF_SAMPLE)
+		h->sampled_ns += samples_ns(e);
+	if (e->kind != TF_CALL)
+		return;
+	for (; h->count && h->items[h->count - 1].start_ns >= start_ns; h->count--) /* it was inside of this call */
+		h->all_ns -= h->items[h->count - 1].end_ns - h->items[h->count - 1].start_ns;
+	gap_ns = h->until_ns && start_ns > h->until_ns ? start_ns - h->until_ns : 0;
+	if (gap_ns >= HIDDEN_NS)
+		h->all_ns += gap_ns;
+	if (gap_ns >= HIDDEN_NS && h->sampled_ns * HIDDEN_PART < gap_ns)
+		list_add(h, (struct moment){.actor = r->actor, .what = NODE_NONE, .start_ns = h->until_ns,
+					    .end_ns = start_ns});
+	h->until_ns = causes_ns(r->linker->causes, r->image, e->ticks);
+	h->sampled_ns = 0;
+}
+
+COMPARATOR(compare_moments, struct moment, order_of(a->end_ns, b->end_ns))
+COMPARATOR(compare_calls, struct actor_call, order_of(a->end_ns, b->end_ns))
+
+/* The thread has waited in them if they are more than the CPU time and the time for which it waited for a CPU. */
+static void hidden_end(struct reading_calls *r, const struct usages *usages, const struct actor *a, size_t first_wait)
+{
+	struct linker *l = r->linker;
+	struct moments *waits = &l->of[MOMENT_WAIT];
+	size_t first_call = l->long_calls.first[r->actor];
+	struct usage_of u = usages_recorded(usages, a->image, a->thread->tid, 0, UINT64_MAX);
+	bool waited = u.ticks && u.delay_ns != TF_USAGE_UNKNOWN && (u.cpu_ns + u.delay_ns) * 2 < r->hidden.all_ns;
+
+	for (size_t i = 0; waited && i < r->hidden.count; i++) {
+		put(waits, &r->hidden.items[i]);
+		list_add(&l->long_calls, (struct actor_call){r->hidden.items[i].start_ns, r->hidden.items[i].end_ns});
+	}
+	if (waited && waits->count > first_wait)
+		qsort(waits->items + first_wait, waits->count - first_wait, sizeof(*waits->items), compare_moments);
+	if (waited && l->long_calls.count > first_call)
+		qsort(l->long_calls.items + first_call, l->long_calls.count - first_call,
+		      sizeof(*l->long_calls.items), compare_calls);
+	free(r->hidden.items);
+	r->hidden = (struct hidden){0};
+}
+
 /* Rounded down. */
 static uint64_t ticks_of(const struct causality *s, const struct image *image, uint64_t ns)
 {
@@ -308,6 +367,8 @@ void moments_read(struct linker *l)
 	struct reading_calls r = {.linker = l};
 	/* nobody beside a single thread can have ended what it waits for, but a device */
 	uint32_t groups = s->actor_count > 1 ? GROUPS : OF_DEVICES;
+	struct usages *usages = usages_new(s->context->model);
+	size_t first_wait;
 
 	l->long_calls.first = mem_alloc((s->actor_count + 1) * sizeof(*l->long_calls.first));
 	l->mpi.first = mem_alloc((s->actor_count + 1) * sizeof(*l->mpi.first));
@@ -332,16 +393,21 @@ void moments_read(struct linker *l)
 		r.wait_ticks = ticks_of(s, a->image, CAUSES_WAIT_NS);
 		r.actor = (uint32_t)i;
 		cursor_init(&cursor, a->image->trace, a->thread);
-		while (a->thread->groups & groups && cursor_next(&cursor, &e))
+		first_wait = l->of[MOMENT_WAIT].count;
+		while (a->thread->groups & groups && cursor_next(&cursor, &e)) {
+			hidden_add(&r, &e);
 			if (e.kind == TF_CALL && e.id < a->image->trace->functions->count)
 				moment_add(&r, &e);
 			else if (e.kind == TF_CONSTRUCT && e.id < a->image->trace->functions->count)
 				construct_add(&r, &e);
+		}
+		hidden_end(&r, usages, a, first_wait);
 		add_current(&r, a);
 	}
 	l->long_calls.first[s->actor_count] = l->long_calls.count;
 	l->mpi.first[s->actor_count] = l->mpi.count;
 	descriptors_done(&r.descriptors);
+	usages_free(usages);
 }
 
 size_t linker_long_call(const struct linker *l, uint32_t actor, uint64_t ns)

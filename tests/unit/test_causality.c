@@ -325,6 +325,31 @@ Test(causality, a_thread_of_openmp_is_idle_until_a_region_begins)
 	cr_expect_eq(saved_without_the_line(), 190);
 }
 
+/* ---- waits without a record ---- */
+
+/* The worker sleeps at line 7 until 210 ms, the main thread has no event from 10 to 210 ms, and used so much CPU time
+ * in all. */
+static uint64_t silent_beside_a_sleep(uint64_t cpu_ms)
+{
+	uint64_t at_line = late_line();
+
+	writer_call(&worker, f_sleep, BEGIN + 209 * MS + 950 * US, 190 * MS, &at_line, 1);
+	writer_call(&host, f_sleep, BEGIN + 10 * MS, 5 * MS, NULL, 0);
+	writer_call(&host, f_sleep, BEGIN + 215 * MS, 5 * MS, NULL, 0);
+	writer_usage(&host, &(struct tf_usage){BEGIN + 290 * MS, cpu_ms * MS, 0, 10, 0, 0, 0});
+	return saved_without_the_line();
+}
+
+Test(causality, a_thread_without_events_and_cpu_time_waits)
+{
+	cr_expect_eq(silent_beside_a_sleep(20), 190);
+}
+
+Test(causality, a_thread_without_events_that_computes_does_not_wait)
+{
+	cr_expect_eq(silent_beside_a_sleep(150), 0);
+}
+
 /* ---- pipes ---- */
 
 /* The main thread waits until 50 ms for a descriptor and reads from it. It waits again from 60 to 100 ms; the read
