@@ -16,7 +16,7 @@
 /* OTHERS_MS: how long the ranks of a step may take to end after the first; DYING_MS: where it failed, and mpirun or the
  * batch system kills the others. EARLY_MS: when the summary so far is due after SIGTERM. mpirun sends SIGKILL after one
  * second: what runs KILLED_MS after the last signal is not being ended. HURRIED_MS: how much later than COMMAND a job
- * may end that a signal or a rank has ended, and whose verdict is printed. */
+ * may end that SIGTERM or a rank has ended, and whose verdict is printed. */
 enum { OTHERS_MS = 2000, DYING_MS = 100, STEP_MS = 20, TERMINATED_S = 10, EARLY_MS = 200, KILLED_MS = 5000,
        HURRIED_MS = 100 };
 
@@ -247,22 +247,27 @@ static void summary_early_end(void)
 	end.early_pid = 0;
 }
 
+static bool was_told_lately(const struct run *run)
+{
+	return run->told_ns && clock_monotonic_ns() - run->told_ns < KILLED_MS * 1000000ull;
+}
+
 /* Whether the job would end later because of us. mpirun leaves time before that, or none, and kills us in between; srun
  * does at Ctrl-C. Where nothing says why, a step that was told to end by a time limit has its summary. */
 static bool end_is_awaited(const struct run *run)
 {
-	bool is_said = verdict_is_printed(run), is_told = run->told_ns != 0;
+	bool is_said = verdict_is_printed(run);
 
 	if (forwarder_ends_ranks(run))
-		return is_said || (is_told && clock_monotonic_ns() - run->told_ns < KILLED_MS * 1000000ull);
-	return run->key[0] && is_told && is_said;
+		return is_said || was_told_lately(run);
+	return run->key[0] && run->told_ns && is_said;
 }
 
-/* Whether the log says why the job ends, and somebody waits for that. */
+/* Whether the log says why the job ends, and somebody waits for that: not the person who presses Ctrl-C. */
 static bool is_hurried(const struct run *run)
 {
 	return run->options.stats == STATS_SUMMARY && verdict_is_printed(run) &&
-	       (run->told_ns || (run->key[0] && run->status));
+	       ((end.terminated_ns && was_told_lately(run)) || (run->key[0] && run->status));
 }
 
 void summary_print(struct run *run)

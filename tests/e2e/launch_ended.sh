@@ -107,4 +107,15 @@ wait $launcher
 is "$? $(grep -c '^DEADLOCK' err) $(grep -c "^$capture_line" err)" '143 1 1' 'its reason and its path'
 is "$(grep -Ec '^recording |^pillion: the job ends before its summary: pillion stats --summary alone.pillion$' err)" 1 \
 	'its summary, or how to get it'
+
+# Whoever presses Ctrl-C waits for the summary, or presses it again.
+set -m # a background job of its own takes SIGINT
+"$PILLION" -o pressed "$targets/deadlock" mutexes >out 2>err &
+launcher=$!
+set +m
+ok 'at Ctrl-C: the reason is known before' eventually test -s pressed.pillion/.hang
+kill -INT $launcher
+wait $launcher
+is "$? $(grep -c '^DEADLOCK' err) $(grep -c "^$capture_line" err) $(grep -c '^recording ' err)" '130 1 1 1' \
+	'its reason, its path and its summary'
 done_testing
