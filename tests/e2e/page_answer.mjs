@@ -51,6 +51,23 @@ async function checkFirst(page) {
 	check(await page.becomes(`${VISIBLE} === 'timeline'`), 'whose lines lead to their events');
 }
 
+// levers.html: the time passes through several functions, as the command has them in levers.json.
+async function checkFunctions(browser) {
+	const page = await browser.page(), [first] = read('levers.json').rows.filter(row => row.table === 'fix_first');
+
+	await page.open(pathToFileURL(join(folder, 'levers.html')).href);
+	await page.until(`document.documentElement && 'ready' in document.documentElement.dataset`);
+	const seen = await page.get(`[...document.querySelectorAll('[data-card=fix_first] .functions tr')].map(row =>
+		row.firstElementChild.innerText.split(' ').pop())`);
+	const wanted = first.Frames.map(frame => frame.Function);
+	const words = await page.get(textOf('[data-card=fix_first] strong'));
+
+	check(seen.length > 1 && seen.join() === wanted.join(), 'the functions through which the time passes, as the ' +
+		'summary has them', seen, wanted);
+	check(/^saves [\d.]+ m?s to [\d.]+ m?s, /.test(words), 'and the interval of what a change saves', words);
+	check(!page.errors.length, 'no error on its console', ...page.errors);
+}
+
 async function checkRoles(page) {
 	await toOverview(page);
 	const roles = await page.get(textOf('[data-card=roles]'));
@@ -209,6 +226,7 @@ try {
 	await checkFlames(page);
 	await checkSource(page);
 	await checkAxe(page);
+	await checkFunctions(browser);
 	if (process.env.PILLION_PICTURES) {
 		await toOverview(page);
 		await page.picture(join(process.env.PILLION_PICTURES, 'answer-overview.png'));

@@ -52,6 +52,10 @@ report stats -q -r processes -f json job.pillion >processes.json 2>err
 report critical -q -f json job.pillion >critical.json 2>err
 report export -q -t html job.pillion 2>err
 is "$? $(cat err)" '0 ' 'exported'
+pillion -s cpu -o levers python3 "$tests_dir/../targets/python/levers.py" copies 1.2 >out 2>err
+report stats --summary --json levers.pillion >levers.json 2>err
+report export -q -t html levers.pillion 2>err
+is "$? $(cat err)" '0 ' 'a program that computes below several functions'
 adopt node "$tests_dir/page_answer.mjs" "$chromium" "$PWD"
 like "$(tail -n 1 seen)" 'no request' 'driven to the end'
 

@@ -150,10 +150,23 @@ function frameLinks(model, row, show) {
 
 function savingWords(row) {
 	const low = row['Saves Low (ns)'], high = row['Saves High (ns)'], ns = row['Saves (ns)'];
-	const interval = low && high - low > ns / 4 ? ` (${duration(low)} to ${duration(high)})` : '';
+	const interval = low ? `${duration(low)} to ${duration(high)}` : `at most ${duration(high)}`;
 
-	return ns ? `saves ${duration(ns)}${interval}, ${
+	return ns ? `saves ${!high || low === high ? duration(ns) : interval}, ${
 		(row['Share (%)'] || 0).toFixed(0)} % of the run` : '';
+}
+
+// The functions through which the time passes, the outermost first.
+function functionTable(row) {
+	const frames = row.Frames ? JSON.parse(row.Frames) : [];
+	const body = frames.map((frame, depth) => {
+		const place = make('td', {}, placeWords(frame));
+
+		place.style.paddingLeft = `${depth}em`;
+		return make('tr', {}, place, make('td', {class: 'number'}, duration(frame['Time (ns)'])));
+	});
+
+	return frames.length > 1 ? [make('table', {class: 'functions'}, make('tbody', {}, ...body))] : [];
 }
 
 // The source around the line that a cause names, and where that is.
@@ -169,16 +182,16 @@ function firstCard(model, costs, show) {
 
 	if (!row)
 		return [];
-	const finding = model.findings.find(one => one.rule === row.Rule);
+	const finding = model.findings.find(one => one.rule === row.Rule), functions = functionTable(row);
 
 	return [make('section', {class: 'card whole first', 'data-card': 'fix_first'},
 		make('header', {}, make('h2', {}, 'Fix first'), make('strong', {}, finding || !row.Advice
 			? savingWords(row) : `${savingWords(row)}: ${row.Advice}`)),
 		make('p', {}, row.Line || row.Function || !finding ? row.Text
 			: make('a', {href: findingAddress(model, finding)}, row.Text),
-		...row['Called From'] ? [`, called from ${row['Called From']}`] : []),
+		...row['Called From'] && !functions.length ? [`, called from ${row['Called From']}`] : []),
 		...finding && row.Advice ? [make('p', {class: 'soft'}, row.Advice)] : [],
-		...causePlace(model, row, costs, show),
+		...functions, ...causePlace(model, row, costs, show),
 		...inside ? [make('p', {}, `Within the job: ${inside.Text}. ${savingWords(inside)}`),
 			...causePlace(model, inside, costs, show)] : [])];
 }
