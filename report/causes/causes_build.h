@@ -103,6 +103,9 @@ uint8_t moment_classify(const struct function *f);
 
 /* The actor's first long call that ended at that time or later, else what follows its last one. */
 size_t linker_long_call(const struct linker *l, uint32_t actor, uint64_t ns);
+/* When the actor was last not in a long call, before that time. `places`: by actor, what the last search for it found,
+ * 0 at first; NULL: none is kept. */
+uint64_t linker_last_running(const struct linker *l, size_t *places, uint32_t actor, uint64_t ns);
 void link_processes(struct linker *l);
 /* The process that started another, if it has actors; else SIZE_MAX. */
 size_t linker_parent(const struct linker *l, size_t process);

@@ -92,7 +92,6 @@ enum { RANKS_MOST = 512 };
 
 /* Nobody who comes later than the last one can have ended the wait. What follows is the transfer, or a wait for a CPU:
  * at most a quarter. */
-
 static void link_last(struct linker *l, const uint32_t *callers, size_t count, uint32_t actor,
 		      const struct mpi_calls *wait)
 {

@@ -105,26 +105,18 @@ static uint32_t awaiting_call(const struct linker *l, uint32_t actor, uint64_t s
 	return NODE_NONE;
 }
 
-/* When the actor was last not in a long call, before that time. */
-static uint64_t last_running(const struct linker *l, uint32_t actor, uint64_t ns)
-{
-	size_t at = linker_long_call(l, actor, ns);
-	const struct actor_call *call = &l->long_calls.items[at];
-
-	return at < l->long_calls.first[actor + 1] && call->start_ns < ns ? call->start_ns : ns - 1;
-}
-
 /* That thread, unless another one of the process has done something since. */
 static uint32_t running_last(const struct linker *l, uint32_t from, uint64_t ns)
 {
 	const struct causality *s = l->causes;
 	const struct image *image = s->actors[from].image;
-	uint64_t latest = last_running(l, from, ns);
+	uint64_t latest = linker_last_running(l, NULL, from, ns);
 
 	for (uint32_t i = s->first_of_image[image - s->context->model->images];
 	     i < s->actor_count && s->actors[i].image == image; i++)
-		if (s->actors[i].start_ns < ns && s->actors[i].end_ns >= ns && last_running(l, i, ns) > latest) {
-			latest = last_running(l, i, ns);
+		if (s->actors[i].start_ns < ns && s->actors[i].end_ns >= ns &&
+		    linker_last_running(l, NULL, i, ns) > latest) {
+			latest = linker_last_running(l, NULL, i, ns);
 			from = i;
 		}
 	return from;

@@ -200,24 +200,6 @@ static bool is_relative(const struct linker *l, const struct moment *wait, uint3
 	return actor != wait->actor && is_family(l, actors[actor].image->process, actors[wait->actor].image->process);
 }
 
-enum { NEAR = 8 };
-
-/* When the actor was last not in a long call, before that time. `places` has, by actor, the long call that the last
- * search found: the waits of a thread are in the order of time, so the next one is near. */
-static uint64_t last_running(const struct linker *l, size_t *places, uint32_t actor, uint64_t ns)
-{
-	const struct actor_call *all = l->long_calls.items;
-	size_t first = l->long_calls.first[actor], end = l->long_calls.first[actor + 1];
-	size_t at = places[actor] < first ? first : places[actor], near = at + NEAR;
-
-	while (at < end && at < near && all[at].end_ns < ns)
-		at++;
-	if ((at == near && at < end && all[at].end_ns < ns) || (at > first && all[at - 1].end_ns >= ns))
-		at = linker_long_call(l, actor, ns);
-	places[actor] = at;
-	return at < end && all[at].start_ns < ns ? all[at].start_ns : ns - 1;
-}
-
 enum { THREADS_MOST = 64, FAMILY_MOST = 512, RELEASED_NS = 100000 };
 
 /* The other thread of the process, or of its family, that was not in a call shortly before the wait ended, within the
@@ -248,7 +230,7 @@ static uint32_t first_running_of(const struct linker *l, size_t *places, const s
 		if (++count > THREADS_MOST)
 			return NODE_NONE;
 		if (ns >= wait->end_ns)
-			ns = last_running(l, places, i, wait->end_ns);
+			ns = linker_last_running(l, places, i, wait->end_ns);
 		if (ns <= wait->start_ns || wait->end_ns - ns > windows_ns[window])
 			continue;
 		for (; window && wait->end_ns - ns <= windows_ns[window - 1]; window--)
@@ -298,7 +280,7 @@ static uint32_t ended_beside(const struct linker *l, size_t *places, const struc
 		if (i == wait->actor || !s->actors[i].ended || ns >= least_ns || end_ns <= wait->start_ns)
 			continue;
 		/* in a call since long before, it releases nothing: what woke the other thread wakes this one next */
-		if (wait->end_ns - last_running(l, places, i, wait->end_ns) > most_ns)
+		if (wait->end_ns - linker_last_running(l, places, i, wait->end_ns) > most_ns)
 			continue;
 		least_ns = ns;
 		found = i;
@@ -353,7 +335,7 @@ static uint32_t thread_cause(const struct linker *l, size_t *places, const struc
 	uint32_t found = started_before(l, wait);
 
 	if (found != NODE_NONE) {
-		*ret_ns = last_running(l, places, found, wait->end_ns);
+		*ret_ns = linker_last_running(l, places, found, wait->end_ns);
 		return found;
 	}
 	found = ended_beside(l, places, wait, ENDED_NS);
@@ -403,7 +385,7 @@ static void link_lock(struct linker *l, const struct causes_of_ends *all, size_t
 	uint32_t from = taken ? taken->actor : thread_of(l, wait), other;
 	uint64_t ns;
 
-	if (from == NODE_NONE || wait->end_ns - last_running(l, places, from, wait->end_ns) > RELEASED_NS) {
+	if (from == NODE_NONE || wait->end_ns - linker_last_running(l, places, from, wait->end_ns) > RELEASED_NS) {
 		other = first_running(l, places, wait, RELEASED_NS, &ns);
 		from = other == NODE_NONE ? from : other;
 	}

@@ -417,6 +417,31 @@ size_t linker_long_call(const struct linker *l, uint32_t actor, uint64_t ns)
 	return first_place(i, all->first[actor], all->first[actor + 1], all->items[i].end_ns < ns);
 }
 
+enum { NEAR = 8 };
+
+/* The call that the last search found, or a near one: the waits of a thread are in the order of time. */
+static size_t near_call(const struct linker *l, size_t *places, uint32_t actor, uint64_t ns)
+{
+	const struct actor_call *all = l->long_calls.items;
+	size_t first = l->long_calls.first[actor], end = l->long_calls.first[actor + 1];
+	size_t at = places[actor] < first ? first : places[actor], near = at + NEAR;
+
+	while (at < end && at < near && all[at].end_ns < ns)
+		at++;
+	if ((at == near && at < end && all[at].end_ns < ns) || (at > first && all[at - 1].end_ns >= ns))
+		at = linker_long_call(l, actor, ns);
+	places[actor] = at;
+	return at;
+}
+
+uint64_t linker_last_running(const struct linker *l, size_t *places, uint32_t actor, uint64_t ns)
+{
+	size_t at = places ? near_call(l, places, actor, ns) : linker_long_call(l, actor, ns);
+	const struct actor_call *call = &l->long_calls.items[at];
+
+	return at < l->long_calls.first[actor + 1] && call->start_ns < ns ? call->start_ns : ns - 1;
+}
+
 void linker_done(struct linker *l)
 {
 	free(l->long_calls.items);
