@@ -166,11 +166,11 @@ int slurm_spank_local_user_init(spank_t s, int count, char **words)
 	return ESPANK_SUCCESS;
 }
 
-/* A file system that hangs must not keep srun. */
+/* A file system that hangs must not keep srun, so only the command looks at it. */
 #define VERDICT_SECONDS "10"
 
-/* Reads what the command says about the capture: "" if the step neither died nor hung, or if the file system of the
-   capture does not answer. */
+/* Reads what the command says about the capture: "" if the step neither died nor hung, if there is no capture, or if
+ * its file system does not answer. */
 static void verdict_read(char *ret, size_t size)
 {
 	char *arguments[] = {"env", "-u", "LD_PRELOAD", "timeout", "--kill-after=1", VERDICT_SECONDS,
@@ -207,7 +207,7 @@ int slurm_spank_exit(spank_t s, int count, char **words)
 	(void)s;
 	(void)count;
 	(void)words;
-	if (spank_context() != S_CTX_LOCAL || !*spank.capture || access(spank.capture, R_OK))
+	if (spank_context() != S_CTX_LOCAL || !*spank.capture)
 		return ESPANK_SUCCESS;
 	verdict_read(text, sizeof(text));
 	if (*text)

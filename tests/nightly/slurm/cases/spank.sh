@@ -36,7 +36,8 @@ part silent
 silent=$PWD/silent
 printf '#!/bin/sh\ntrap "" TERM\necho $$ >%s.pid\nwhile :; do sleep 1; done\n' "$silent" >"$silent"
 chmod +x "$silent"
-sed -i "s@\$@ command=$silent@" "$cluster/plugstack.conf"
+# No capture: srun itself must not look for it, because its file system may be what does not answer.
+sed -i "s@library=[^ ]*@library=/nonexistent/libpillion.so@; s@\$@ command=$silent@" "$cluster/plugstack.conf"
 submit -N 1 <<-'END'
 	#!/bin/bash
 	srun ${asked:+"$asked"} --pillion sh -c 'exit 3'
