@@ -125,7 +125,7 @@ struct saving fix_first_told(const struct fix_first_cause *cause, struct buffer 
 		rule_time(ret_whole, whole_ns);
 		buffer_text(ret_whole, " in all threads");
 	}
-	s.high_ns = at_most(s.high_ns, whole_ns > s.saved_ns ? whole_ns : s.saved_ns);
+	fix_first_limit(&s, whole_ns);
 	return s;
 }
 
