@@ -49,7 +49,7 @@ static void more_help(struct text *ret)
 		      "have 50 rows of a table and 60 kB of rows at most, and state what was left out.\n"
 		      "A call that takes longer than --time-limit is ended, as is one that the client\n"
 		      "cancels, or that is left when the client has closed the connection for 10 s: with\n"
-		      "SIGKILL, and with what the command of try has started in its session.\n"
+		      "SIGKILL, and with what the command of try has started in its process group.\n"
 		      "It needs python3, or the Python that PILLION_PYTHON names.\n");
 }
 
