@@ -135,10 +135,10 @@ static pid_t report_start(const char *const *arguments, bool is_summary)
 	_exit(EXIT_NOT_FOUND);
 }
 
-static struct timespec rest_until(uint64_t limit_ns)
+/* A second at most, also after the limit: what was killed then may end late. */
+static struct timespec rest_until(uint64_t limit_ns, uint64_t now)
 {
-	uint64_t now = clock_monotonic_ns(), second = 1000000000u;
-	uint64_t rest = now >= limit_ns ? 0 : limit_ns - now < second ? limit_ns - now : second;
+	uint64_t second = 1000000000u, rest = now < limit_ns && limit_ns - now < second ? limit_ns - now : second;
 
 	return (struct timespec){(time_t)(rest / second), (long)(rest % second)};
 }
@@ -154,9 +154,13 @@ static int report_wait(pid_t pid, bool is_summary)
 
 	sigfillset(&all);
 	while (waitpid(pid, &status, WNOHANG) == 0) {
-		struct timespec rest = rest_until(limit_ns);
-		int signal = sigtimedwait(&all, &info, &rest);
+		uint64_t now = clock_monotonic_ns();
+		struct timespec rest = rest_until(limit_ns, now);
+		int signal;
 
+		if (now >= limit_ns)
+			kill(pid, SIGKILL);
+		signal = sigtimedwait(&all, &info, &rest);
 		if (is_summary && is_termination(signal) && limit_ns == UINT64_MAX)
 			limit_ns = clock_monotonic_ns() + TERMINATED_S * 1000000000ull;
 		else if (!is_summary && is_termination(signal))
@@ -165,8 +169,6 @@ static int report_wait(pid_t pid, bool is_summary)
 			kill(pid, SIGINT);
 		else if (signal == SIGTSTP)
 			kill(pid, SIGCONT); /* the terminal stopped it; continue, because it ends soon */
-		if (clock_monotonic_ns() > limit_ns)
-			kill(pid, SIGKILL);
 	}
 	return status;
 }
