@@ -16,7 +16,7 @@
 /* OTHERS_MS: how long the ranks of a step may take to end after the first; DYING_MS: where it failed, and mpirun or the
  * batch system kills the others. EARLY_MS: when the summary so far is due after SIGTERM. mpirun sends SIGKILL after one
  * second: what runs KILLED_MS after the last signal is not being ended. HURRIED_MS: how much later than COMMAND a job
- * may end that SIGTERM or a rank has ended, and whose verdict is printed. */
+ * may end that SIGTERM has ended, and whose verdict is printed. */
 enum { OTHERS_MS = 2000, DYING_MS = 100, STEP_MS = 20, TERMINATED_S = 10, EARLY_MS = 200, KILLED_MS = 5000,
        HURRIED_MS = 100 };
 
@@ -268,8 +268,8 @@ static bool end_is_awaited(const struct run *run)
 /* Whether the log says why the job ends, and somebody waits for that: not the person who presses Ctrl-C. */
 static bool is_hurried(const struct run *run)
 {
-	return run->options.stats == STATS_SUMMARY && verdict_is_printed(run) &&
-	       ((end.terminated_ns && was_told_lately(run)) || (run->key[0] && run->status));
+	return run->options.stats == STATS_SUMMARY && verdict_is_printed(run) && end.terminated_ns &&
+	       was_told_lately(run);
 }
 
 void summary_print(struct run *run)
