@@ -19,6 +19,7 @@ Test(command, quotes_what_a_shell_would_split)
 {
 	JOINED("sh\0-c\0a b\0\0", "sh -c 'a b' ''");
 	JOINED("", "");
+	JOINED("\0a\0", "'' a");
 }
 
 Test(command, masks_the_values_of_secret_options)

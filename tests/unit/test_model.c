@@ -257,6 +257,17 @@ Test(model, names_each_file_that_it_cannot_read_and_reads_the_rest)
 	assert_problem("last line is truncated");
 }
 
+/* The lines before it may be damaged. */
+Test(model, a_clock_line_may_be_the_first_that_names_a_machine)
+{
+	capture_line(directory, INDEX, "clock\tticks=1000000000\tmonotonic_ns=1000000000\trealtime_ns="
+		     "1700000001000000000\terror_ticks=1\thz=1000000000");
+	open_capture(&model, directory);
+	cr_assert_eq(model.machine_count, 1);
+	cr_expect_eq(model.machines[0].clock.hz, 1000000000);
+	cr_expect_eq(model.machines[0].clock.count, 1);
+}
+
 Test(model, refuses_what_is_no_capture)
 {
 	struct err err;

@@ -142,9 +142,9 @@ char *command_join(const char *arguments, const char *end)
 			buffer_text(&masked, MASK);
 		else
 			add_masked(&masked, at);
-		quoted = strpbrk(masked.data, " \t\n\"'\\$`*?;&|<>()") || !*at;
+		quoted = strpbrk(buffer_string(&masked), " \t\n\"'\\$`*?;&|<>()") || !*at;
 		buffer_text(&b, b.size ? " " : "");
-		buffer_print(&b, quoted ? "'%s'" : "%s", masked.data);
+		buffer_print(&b, quoted ? "'%s'" : "%s", buffer_string(&masked));
 		is_value = !is_value && at + strlen(at) + 1 < end && has_secret_next(at, at + strlen(at) + 1);
 	}
 	buffer_done(&masked);

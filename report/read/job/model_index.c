@@ -220,7 +220,8 @@ static void run_line(struct model *m, struct index_machine *place, const struct 
 
 static void clock_line(struct model *m, struct index_machine *place, const struct index_line *l)
 {
-	struct machine *machine = &m->machines[line_machine(m, place, l)];
+	size_t number = line_machine(m, place, l); /* may move the machines */
+	struct machine *machine = &m->machines[number];
 	struct tf_clock_pair pair = {
 		.ticks = index_number(l, "ticks"),
 		.monotonic_ns = index_number(l, "monotonic_ns"),
