@@ -277,8 +277,8 @@ void energy_finish(struct run *run, bool leaves_processes);
 
 /* where.c: answers `pillion where` if it asks; returns the milliseconds until the next call. */
 int where_tick(struct run *run);
-/* `looks`: records what the threads do, before a signal that may end COMMAND is forwarded. SIGCHLD: `pillion where` may
- * ask. */
+/* Records that a signal came that may end COMMAND, and if `looks` what the threads do, before it is forwarded. SIGCHLD:
+ * `pillion where` may ask. */
 void where_signal(struct run *run, int signal, bool looks);
 /* Whether a signal that may end COMMAND came so recently. */
 bool where_was_signaled(uint64_t within_ns);

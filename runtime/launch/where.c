@@ -80,13 +80,14 @@ static bool file_write(int fd)
 
 /* ---- looks ---- */
 
-static void look(struct run *run, uint64_t request, int signal)
+/* Of no process if `has_processes` is false: that a signal came. */
+static void look(struct run *run, uint64_t request, int signal, bool has_processes)
 {
 	struct tf_where_begin begin = {request, clock_now(), clock_realtime_ns(), (uint32_t)signal, TF_WHERE_ASKED};
 	/* A signal is forwarded without waiting. */
 	uint64_t patience_ns = signal ? 0 : clock_monotonic_ns() + PATIENCE_NS;
 	struct living *list;
-	size_t count = living_processes(run, &list);
+	size_t count = has_processes ? living_processes(run, &list) : 0;
 	int fd = file_open(run);
 
 	if (fd < 0)
@@ -186,7 +187,7 @@ int where_tick(struct run *run)
 		if (request.action[0])
 			session_answer(run, &request);
 		else
-			look(run, request.id, 0);
+			look(run, request.id, 0, true);
 	}
 	return INTERVAL_MS;
 }
@@ -198,8 +199,8 @@ void where_signal(struct run *run, int signal, bool looks)
 	if (!signal_may_end(signal))
 		return;
 	where.signaled_ns = clock_monotonic_ns();
-	if (looks && where.signal_looks++ < SIGNAL_LOOKS)
-		look(run, 0, signal);
+	if (where.signal_looks++ < SIGNAL_LOOKS)
+		look(run, 0, signal, looks);
 }
 
 bool where_was_signaled(uint64_t within_ns)
