@@ -103,6 +103,7 @@ static void add_correlated(void *context, const struct correlated *k)
 	struct jax_scan *g = context;
 	struct tf_device_operation operation;
 	struct jax_function *f;
+	uint32_t row;
 
 	if (!k->thread || !k->record_count)
 		return;
@@ -110,7 +111,8 @@ static void add_correlated(void *context, const struct correlated *k)
 	attribute_ranges(&g->ranges.tree, k, g, take_node);
 	if (g->node == NVTX_NO_PARENT)
 		return;
-	f = &g->functions->items[function_row(g, g->node)];
+	row = function_row(g, g->node); /* may move the functions */
+	f = &g->functions->items[row];
 	for (size_t i = 0; i < k->record_count; i++) {
 		f->device_ns += k->records[i].duration_ns;
 		f->kernels += device_operation(k->image->trace, k->records[i].operation, &operation) &&

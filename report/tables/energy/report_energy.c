@@ -204,8 +204,10 @@ static void rest_add(struct energy_kernels *k, const struct energy_share *share)
 	row = row_of(k, share->source, "(idle)");
 	k->rows[row].joules = share->idle;
 	k->rows[row].ns = energy_duration_ns(share->source) - share->busy_ns;
-	if (rest > 1e-6 * (share->kernels + share->copies))
-		k->rows[row_of(k, share->source, "(other operations)")].joules = rest;
+	if (rest <= 1e-6 * (share->kernels + share->copies))
+		return;
+	row = row_of(k, share->source, "(other operations)"); /* may move the rows */
+	k->rows[row].joules = rest;
 }
 
 static int compare_rows(size_t a, size_t b, const void *context)
