@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/index.h"
 #include "runtime/shared/common/options.h"
 #include "runtime/shared/common/preloadable.h"
@@ -258,6 +259,11 @@ void living_on_end(void (*forget)(struct living *));
 
 /* wait.c */
 void wait_command(struct run *run);
+/* Whether a signal has told COMMAND to end within so many milliseconds: it may have gone on after an earlier one. */
+static inline bool was_told_within(const struct run *run, uint64_t ms)
+{
+	return run->told_ns && clock_monotonic_ns() - run->told_ns < ms * 1000000u;
+}
 /* Waits for the other processes of the run as --wait says; returns how many are still alive. */
 unsigned wait_rest(struct run *run);
 

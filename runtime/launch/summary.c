@@ -249,11 +249,6 @@ static void summary_early_end(void)
 	end.early_pid = 0;
 }
 
-static bool was_told_lately(const struct run *run)
-{
-	return run->told_ns && clock_monotonic_ns() - run->told_ns < KILLED_MS * 1000000ull;
-}
-
 /* Whether the job would end later because of us. mpirun leaves time before that, or none, and kills us in between; srun
  * does at Ctrl-C. Where nothing says why, a step that was told to end by a time limit has its summary. */
 static bool end_is_awaited(const struct run *run)
@@ -261,7 +256,7 @@ static bool end_is_awaited(const struct run *run)
 	bool is_said = verdict_is_printed(run);
 
 	if (forwarder_ends_ranks(run))
-		return is_said || was_told_lately(run);
+		return is_said || was_told_within(run, KILLED_MS);
 	return run->key[0] && run->told_ns && is_said;
 }
 
@@ -269,7 +264,7 @@ static bool end_is_awaited(const struct run *run)
 static bool is_hurried(const struct run *run)
 {
 	return run->options.stats == STATS_SUMMARY && verdict_is_printed(run) && end.terminated_ns &&
-	       was_told_lately(run);
+	       was_told_within(run, KILLED_MS);
 }
 
 void summary_print(struct run *run)

@@ -168,7 +168,7 @@ static int periodic_work(struct run *run)
 /* COMMAND ends within milliseconds of the signal: srun and Hydra kill what is there somewhat later. */
 static bool is_ending(const struct run *run)
 {
-	return run->told_ns && verdict_is_printed(run) && clock_monotonic_ns() - run->told_ns < TOLD_MS * 1000000ull;
+	return was_told_within(run, TOLD_MS) && verdict_is_printed(run);
 }
 
 void wait_command(struct run *run)
