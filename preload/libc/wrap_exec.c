@@ -85,6 +85,7 @@ struct plan {
 	bool complete;	     /* add those of our other variables that are missing */
 	char *audit;	     /* LD_AUDIT, likewise */
 	bool keep_audit;
+	bool bare; /* without our other variables */
 };
 
 /* The sanitizer's runtime that precedes us because another program needed it, or NULL. */
@@ -219,6 +220,14 @@ static char *assignment(const char *name, char *value)
 	return memcpy(value - strlen(name), name, strlen(name));
 }
 
+static bool is_ours(const char *assignment)
+{
+	for (char *const *ours = process_environment(); *ours; ours++)
+		if (!strcmp(assignment, *ours))
+			return true;
+	return false;
+}
+
 /* CUDA_INJECTION64_PATH with our library, which a program that nsys or ncu starts must not get. */
 static bool is_our_injection(const char *assignment)
 {
@@ -241,7 +250,7 @@ static void merge_environment(char *const *old, const struct plan *plan, char **
 	for (; old && *old; old++)
 		if ((plan->keep_preload || strncmp(*old, PRELOAD, strlen(PRELOAD)) != 0) &&
 		    (plan->keep_audit || strncmp(*old, AUDIT, strlen(AUDIT)) != 0) &&
-		    !(is_profiled && is_our_injection(*old)))
+		    !(is_profiled && is_our_injection(*old)) && !(plan->bare && is_ours(*old)))
 			*out++ = *old;
 	*out = NULL;
 	if (!plan->complete)
@@ -252,6 +261,42 @@ static void merge_environment(char *const *old, const struct plan *plan, char **
 			*out = NULL;
 		}
 	}
+}
+
+/* The new value of LD_PRELOAD or LD_AUDIT, with what plan_audit() needs. */
+static size_t room_bytes(const char *list)
+{
+	return sizeof(PRELOAD) + (list ? strlen(list) : 0) + 2 * auditor_bytes() +
+	       sizeof(((struct preloadable *)0)->runtime);
+}
+
+static size_t merged_count(char *const *old)
+{
+	return count_strings(old) + count_strings(process_environment()) + 3;
+}
+
+static size_t merged_bytes(char *const *old)
+{
+	return merged_count(old) * sizeof(char *) + room_bytes(identity_variable(old, "LD_PRELOAD")) +
+	       room_bytes(identity_variable(old, "LD_AUDIT"));
+}
+
+/* The environment for `program`, in merged_bytes(). If `bare`, which is the program's path: without what is ours. */
+static char *const *merge(char *const *old, struct preloadable *program, const char *bare, char **ret)
+{
+	const char *preload = identity_variable(old, "LD_PRELOAD");
+	char *room = (char *)(ret + merged_count(old));
+	struct plan plan;
+
+	if (bare) {
+		program->kind = PRELOADABLE_HARM;
+		process_bare(bare, "length");
+	}
+	plan = make_plan(program, preload, room + strlen(PRELOAD));
+	plan.bare = bare;
+	plan_audit(program, identity_variable(old, "LD_AUDIT"), room + room_bytes(preload), &plan);
+	merge_environment(old, &plan, ret);
+	return ret;
 }
 
 /* The program cleaned the environment, and the user does not want us to restore it (--follow-clean-env=false). */
@@ -275,16 +320,13 @@ static void forget_reading(const struct sys_moved *before)
 		sys_moved = *before;
 }
 
-/* Shared by calls with the program's path and calls with its descriptor. Defines `environment_` for the real call. A
- * macro, because the memory from alloca must exist until the exec. */
+/* Shared by calls with the program's path and calls with its descriptor. */
 #define PREPARE(check, shown, arguments, environment)                                                                  \
-	char *const *environment_ = (environment);                                                                     \
+	char *const *const given_ = (environment), *const *environment_ = given_;                                      \
+	const char *const shown_ = (shown);                                                                            \
+	struct preloadable program_ = {0};                                                                             \
 	do {                                                                                                           \
 		const struct sys_moved moved_ = sys_get_moved();                                                       \
-		struct preloadable program_ = {0};                                                                     \
-		struct plan plan_;                                                                                     \
-		const char *list_;                                                                                     \
-		char *room_, **merged_;                                                                                \
                                                                                                                        \
 		if (!process.generation && process_gate.groups)                                                        \
 			hook_attached(); /* a child of forkpty or daemon */                                            \
@@ -293,24 +335,27 @@ static void forget_reading(const struct sys_moved *before)
 			break;                                                                                         \
 		if (is_following())                                                                                    \
 			check;                                                                                         \
-		preloadable_check_listing(arguments, environment_, &program_);                                         \
+		preloadable_check_listing(arguments, given_, &program_);                                               \
 		if (!program_.reason)                                                                                  \
-			program_.reason = reason_not_to_follow(environment_);                                          \
+			program_.reason = reason_not_to_follow(given_);                                                \
 		if (program_.reason)                                                                                   \
-			process_bare(shown, program_.reason);                                                          \
-		list_ = identity_variable(environment_, "LD_PRELOAD");                                                 \
-		room_ = alloca(strlen(PRELOAD) + (list_ ? strlen(list_) : 0) + strlen(process_library()) +             \
-			       sizeof(program_.runtime) + 4);                                                          \
-		plan_ = make_plan(&program_, list_, room_ + strlen(PRELOAD));                                          \
-		list_ = identity_variable(environment_, "LD_AUDIT");                                                   \
-		room_ = alloca(2 * auditor_bytes() + strlen(AUDIT) + (list_ ? strlen(list_) : 0) + 2);                 \
-		plan_audit(&program_, list_, room_, &plan_);                                                           \
-		merged_ = alloca((count_strings(environment_) + count_strings(process_environment()) + 3) *            \
-				 sizeof(char *));                                                                      \
-		merge_environment(environment_, &plan_, merged_);                                                      \
-		environment_ = merged_;                                                                                \
+			process_bare(shown_, program_.reason);                                                         \
+		environment_ = merge(given_, &program_, NULL, alloca(merged_bytes(given_)));                           \
 		forget_reading(&moved_);                                                                               \
 	} while (0)
+
+/* The kernel limits the environment and the arguments in all. Where they are too long only because of what is ours, the
+ * program starts without it. A macro, because the real calls differ. */
+#define START(call)                                                                                                    \
+	({                                                                                                             \
+		int result_ = (call);                                                                                  \
+                                                                                                                       \
+		if ((result_ == E2BIG || (result_ < 0 && errno == E2BIG)) && environment_ != given_) {                 \
+			environment_ = merge(given_, &program_, shown_, alloca(merged_bytes(given_)));                 \
+			result_ = (call);                                                                              \
+		}                                                                                                      \
+		result_;                                                                                               \
+	})
 
 /* ---- the calls ---- */
 
@@ -336,7 +381,7 @@ int wrap_execve(const char *path, char *const arguments[], char *const environme
 {
 	PREPARE(preloadable_check(path, &program_), path, arguments, environment);
 	about_to_exec(path);
-	return exec_failed(real_execve(path, arguments, environment_));
+	return exec_failed(START(real_execve(path, arguments, environment_)));
 }
 
 int wrap_execv(const char *path, char *const arguments[])
@@ -352,7 +397,7 @@ int wrap_execvpe(const char *file, char *const arguments[], char *const environm
 	find_file(file, environ, path, size);
 	PREPARE(preloadable_check(path, &program_), path[0] ? path : file, arguments, environment);
 	about_to_exec(path);
-	return exec_failed(real_execvpe(file, arguments, environment_));
+	return exec_failed(START(real_execvpe(file, arguments, environment_)));
 }
 
 int wrap_execvp(const char *file, char *const arguments[])
@@ -364,7 +409,7 @@ int wrap_fexecve(int fd, char *const arguments[], char *const environment[])
 {
 	PREPARE(preloadable_check_fd(fd, &program_), "(descriptor)", arguments, environment);
 	about_to_exec(NULL);
-	return exec_failed(real_fexecve(fd, arguments, environment_));
+	return exec_failed(START(real_fexecve(fd, arguments, environment_)));
 }
 
 int wrap_execveat(int at, const char *path, char *const arguments[], char *const environment[], int flags)
@@ -377,32 +422,35 @@ int wrap_execveat(int at, const char *path, char *const arguments[], char *const
 	if (fd >= 0 && fd != at)
 		sys_close(fd);
 	about_to_exec(NULL);
-	return exec_failed(real_execveat(at, path, arguments, environment_, flags));
+	return exec_failed(START(real_execveat(at, path, arguments, environment_, flags)));
+}
+
+static int spawn(__typeof__(real_posix_spawn) real, int HOOK_CURRENT, const char *found, pid_t *pid, const char *file,
+		 const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
+		 char *const arguments[], char *const environment[])
+{
+	int result;
+
+	PREPARE(preloadable_check(found, &program_), found == file || found[0] ? found : file, arguments, environment);
+	HOOK_TIME(START(real(pid, file, actions, attributes, arguments, environment_)), NOTHING);
+	return result;
 }
 
 int wrap_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
 		     const posix_spawnattr_t *attributes, char *const arguments[], char *const environment[])
 {
-	enum { HOOK_CURRENT = HOOK_posix_spawn };
-	int result;
-
-	PREPARE(preloadable_check(path, &program_), path, arguments, environment);
-	HOOK_TIME(real_posix_spawn(pid, path, actions, attributes, arguments, environment_), NOTHING);
-	return result;
+	return spawn(real_posix_spawn, HOOK_posix_spawn, path, pid, path, actions, attributes, arguments, environment);
 }
 
 int wrap_posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
 		      const posix_spawnattr_t *attributes, char *const arguments[], char *const environment[])
 {
-	enum { HOOK_CURRENT = HOOK_posix_spawnp };
 	size_t size = path_bytes(file);
 	char *path = alloca(size);
-	int result;
 
 	find_file(file, environ, path, size);
-	PREPARE(preloadable_check(path, &program_), path[0] ? path : file, arguments, environment);
-	HOOK_TIME(real_posix_spawnp(pid, file, actions, attributes, arguments, environment_), NOTHING);
-	return result;
+	return spawn(real_posix_spawnp, HOOK_posix_spawnp, path, pid, file, actions, attributes, arguments,
+		     environment);
 }
 
 /* ---- lists of arguments ---- */

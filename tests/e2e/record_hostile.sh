@@ -40,6 +40,9 @@ same 'close_range, dup2 onto every number' "$hostile" closerange
 adds_up 200001 closerange
 same 'ulimit -n 16' "$hostile" few
 same 'daemon' "$hostile" daemon
+same 'the longest arguments with which a program starts' "$hostile" longest
+like "$(report info same.pillion)" '^ *[0-9]+ .*/true +length$' \
+	'programs that start only without us are listed as not recorded'
 same 'invalid addresses' "$hostile" faults
 like "$(cat recorded.out)" '^open 1 Bad address' 'invalid addresses: the errors are unchanged'
 same 'a chroot that fails' "$hostile" chroot-fails

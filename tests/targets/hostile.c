@@ -10,6 +10,8 @@
 #include <sched.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -305,6 +307,46 @@ static void faults(void)
 	failed("connect", connect(s, nowhere, 16) < 0);
 }
 
+/* Whether true starts with `length` bytes of arguments, of which each string has at most 100,000. */
+static bool starts(size_t length, bool by_spawn)
+{
+	enum { STRING = 100000, STRINGS = 64 };
+	static char letters[STRING + 1], rest[STRING + 1];
+	char *arguments[STRINGS + 3] = {"true"}, *environment[] = {NULL};
+	size_t count = 1;
+	int status;
+	pid_t pid;
+
+	memset(letters, 'a', STRING);
+	memset(rest, 'b', STRING);
+	for (; length >= STRING && count <= STRINGS; length -= STRING)
+		arguments[count++] = letters;
+	rest[length % STRING] = '\0';
+	arguments[count] = rest;
+	if (by_spawn && posix_spawn(&pid, "/bin/true", NULL, NULL, arguments, environment))
+		return false;
+	if (!by_spawn && (pid = vfork()) == 0) {
+		execve("/bin/true", arguments, environment);
+		_exit(errno == E2BIG ? 1 : 2);
+	}
+	return waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+/* The longest arguments with which a program starts. */
+static void start_longest(void)
+{
+	for (int by_spawn = 0; by_spawn < 2; by_spawn++) {
+		size_t most = 1000, too_many = 6400000;
+
+		while (too_many - most > 1) {
+			size_t length = most + (too_many - most) / 2;
+
+			*(starts(length, by_spawn) ? &most : &too_many) = length;
+		}
+		printf("%zu\n", most);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -337,6 +379,8 @@ int main(int argc, char **argv)
 		daemonized();
 	else if (!strcmp(what, "signals"))
 		full_of_signals();
+	else if (!strcmp(what, "longest"))
+		start_longest();
 	else if (!strcmp(what, "faults"))
 		faults();
 	else if (!strcmp(what, "fill") && argc > 2)
