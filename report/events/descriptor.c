@@ -7,17 +7,30 @@
 COMPARATOR(compare_descriptors, struct descriptor,
 	   order_of(a->fd, b->fd) ?: order_of(a->from_ticks, b->from_ticks) ?: order_of(a->blob->id, b->blob->id))
 
+static bool begins_with(const char *text, const char *begin)
+{
+	return !strncmp(text, begin, strlen(begin));
+}
+
 void descriptors_init(struct descriptors *d, const struct trace *t)
 {
 	*d = (struct descriptors){.trace = t};
 	for (size_t i = 0; t && i < t->blob_count; i++) {
-		struct tf_descriptor head;
+		struct {
+			struct tf_descriptor head;
+			char text[sizeof("/dev/pts/")]; /* its begin */
+		} of = {0};
+		bool is_file;
 
 		if (t->blobs[i].type != TF_BLOB_DESCRIPTOR ||
-		    trace_blob(t, &t->blobs[i], &head, sizeof(head)) < sizeof(head))
+		    trace_blob(t, &t->blobs[i], &of, sizeof(of) - 1) < sizeof(of.head))
 			continue;
-		list_add(d, (struct descriptor){head.from_ticks, head.fd, head.kind, head.generation,
-						&t->blobs[i]});
+		is_file = of.head.kind == TF_DESCRIPTOR_FILE;
+		list_add(d, (struct descriptor){
+				    of.head.from_ticks, of.head.fd, of.head.kind, of.head.generation,
+				    of.head.kind == TF_DESCRIPTOR_OTHER && begins_with(of.text, "pipe:"),
+				    is_file && (begins_with(of.text, "/dev/pts/") || begins_with(of.text, "/dev/tty")),
+				    &t->blobs[i]});
 	}
 	if (d->count)
 		qsort(d->items, d->count, sizeof(*d->items), compare_descriptors);

@@ -8,6 +8,7 @@ struct descriptor {
 	uint64_t from_ticks;
 	uint16_t fd, kind;	 /* enum tf_descriptor_kind */
 	uint32_t generation;	 /* see struct tf_descriptor */
+	bool is_pipe, is_terminal;
 	const struct blob *blob; /* borrowed from the trace */
 };
 

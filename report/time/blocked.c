@@ -24,28 +24,18 @@ struct gathering {
 	size_t open_count;
 };
 
-/* A terminal is read as a pipe is: somebody types at its other end. */
-static bool is_of_others(const struct descriptor *d, const char *text)
-{
-	if (d->kind == TF_DESCRIPTOR_OTHER)
-		return !strncmp(text, "pipe:", strlen("pipe:"));
-	return d->kind == TF_DESCRIPTOR_FILE &&
-	       (!strncmp(text, "/dev/pts/", strlen("/dev/pts/")) || !strncmp(text, "/dev/tty", strlen("/dev/tty")));
-}
-
 enum blocked_kind blocked_kind_of(const struct descriptors *descriptors, const struct event *e,
 				  enum blocked_kind kind)
 {
 	uint64_t arg = e->args_count ? event_arg(e, TF_ARG_FD) : 0, fd = tf_arg_value(arg) & 0xffff;
 	const struct descriptor *d = arg && fd != 0xffff ? descriptors_find(descriptors, fd, e->ticks) : NULL;
-	SCOPED(buffer) text = {0};
 
 	if (!d)
 		return kind;
 	if (d->kind == TF_DESCRIPTOR_SOCKET)
 		return kind == BLOCKED_READ || kind == BLOCKED_WRITE ? BLOCKED_SOCKET : kind;
-	descriptors_text(descriptors, d, &text);
-	return is_of_others(d, buffer_string(&text)) ? BLOCKED_PIPE : kind;
+	/* a terminal is read as a pipe is: somebody types at its other end */
+	return d->is_pipe || d->is_terminal ? BLOCKED_PIPE : kind;
 }
 
 static size_t gather_place(struct gathering *g, const struct function *f, uint32_t function, uint32_t stack,

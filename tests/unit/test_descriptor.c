@@ -77,6 +77,31 @@ Test(descriptor, told_twice_at_once_is_the_later_one)
 	assert_was(3, 1000, "");
 }
 
+Test(descriptor, has_another_end_by_its_name)
+{
+	static const struct {
+		unsigned kind;
+		const char *text;
+		bool is_pipe, is_terminal;
+	} all[] = {{TF_DESCRIPTOR_OTHER, "pipe:[4711]", true, false},
+		   {TF_DESCRIPTOR_OTHER, "pipe", false, false},
+		   {TF_DESCRIPTOR_SOCKET, "pipe:[4711]", false, false},
+		   {TF_DESCRIPTOR_FILE, "/dev/pts/0", false, true},
+		   {TF_DESCRIPTOR_FILE, "/dev/tty", false, true},
+		   {TF_DESCRIPTOR_FILE, "/dev/pts", false, false},
+		   {TF_DESCRIPTOR_OTHER, "/dev/tty1", false, false}};
+
+	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++)
+		writer_descriptor(&t, i + 1, (uint16_t)i, 1000, (uint16_t)all[i].kind, all[i].text);
+	read_back();
+	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		const struct descriptor *found = descriptors_find(&d, i, 1000);
+
+		cr_expect_eq(found->is_pipe, all[i].is_pipe, "%s", all[i].text);
+		cr_expect_eq(found->is_terminal, all[i].is_terminal, "%s", all[i].text);
+	}
+}
+
 Test(descriptor, too_short_to_be_one_is_left_out)
 {
 	writer_blob(&t, TF_BLOB_DESCRIPTOR, 1, "1234567", 7);
