@@ -18,7 +18,7 @@ static bool waits_for_streams(unsigned cuda)
 static bool waits_for_device(unsigned cuda)
 {
 	return cuda & CUDA_SYNCHRONIZE ||
-	       (!(cuda & (CUDA_ASYNC | CUDA_NODE)) && cuda & (CUDA_COPY | CUDA_SET | CUDA_FREE));
+	       (!(cuda & (CUDA_ASYNC | CUDA_NODE)) && cuda & (CUDA_COPIES | CUDA_SET | CUDA_FREE));
 }
 
 uint8_t moment_classify(const struct function *f)
@@ -107,7 +107,7 @@ static uint64_t channel_of(struct reading_calls *r, const struct descriptor *d)
 	if (known->descriptor == d)
 		return known->channel;
 	descriptors_text(&r->descriptors, d, &text);
-	if (!text.data || strncmp(text.data, "pipe:", 5) != 0)
+	if (!d->is_pipe)
 		buffer_print(&text, " %u of %zu", d->fd, r->image->process);
 	number = map_put(&r->linker->channels, hash_bytes(buffer_string(&text), text.size), r->image->machine, NULL);
 	if (!*number)
@@ -200,13 +200,6 @@ static void construct_add(struct reading_calls *r, const struct event *e)
 		put(&r->linker->of[MOMENT_WAKE], &m);
 }
 
-/* Files are read and written alone, unless the function is one of all ranks. */
-static bool is_alone(const char *name)
-{
-	return (strstr(name, "File_read") || strstr(name, "File_write") || strstr(name, "File_i")) &&
-	       !strstr(name, "_all") && !strstr(name, "_ordered");
-}
-
 static bool is_idle(const struct function *f)
 {
 	return f->group == TF_GROUP_OSRT && (f->kind.waits == BLOCKED_SLEEP || f->kind.does & FUNCTION_POLLS);
@@ -239,7 +232,7 @@ static void mpi_add(struct reading_calls *r, const struct event *e)
 			      .kind = f->kind.does & FUNCTION_POLLS	? MPI_CALLS_POLL
 				      : e->duration >= r->wait_ticks ? MPI_CALL_LONG
 								     : MPI_CALLS_SHORT,
-			      .is_alone = is_alone(f->name)};
+			      .is_alone = (f->kind.parallel & PARALLEL_ALONE) != 0};
 
 	if (last && is_next(r, last, &c))
 		last->end_ns = c.end_ns;

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "report/base/util.h"
-#include "report/read/function_kind.h"
+#include "runtime/shared/base/function_kind.h"
 
 struct function {
 	const char *name;

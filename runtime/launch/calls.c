@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "runtime/launch/run.h"
+#include "runtime/shared/base/function_kind.h"
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/outside/where.h"
 
@@ -29,29 +30,30 @@ struct rank_calls {
 	uint64_t changed_ns;	  /* CLOCK_MONOTONIC: when `call` was first seen */
 };
 
-/* For a kernel of NCCL, perhaps, which waits for those of other ranks. */
-static bool waits_for_gpu(uint8_t group, const char *name, size_t length)
+/* For `waits`. A GPU is awaited for a kernel of NCCL, perhaps, which waits for those of other ranks. */
+static uint8_t waits_of_function(uint8_t group, const char *name)
 {
-	return (group == TF_GROUP_CUDA || group == TF_GROUP_CUDA_DRIVER) && memmem(name, length, "Synchronize", 11);
+	struct function_kind kind = function_kind_of(name, group);
+
+	if (kind.parallel & PARALLEL_AWAITS)
+		return 1 + (kind.parallel & PARALLEL_ONE ? WHERE_REQUEST : WHERE_REQUESTS);
+	return group == TF_GROUP_MPI || group == TF_GROUP_NCCL || kind.cuda & CUDA_SYNCHRONIZE;
 }
 
 static void functions_read(struct rank_calls *c, const struct tf_header *h)
 {
 	size_t size = h->function_bytes, at = 0;
-	uint8_t *names = malloc(size + 1);
+	uint8_t *names = malloc(size + 2), next;
 
 	if (names && pread(c->fd, names, size, TF_PAGE) == (ssize_t)size)
-		for (size_t i = 0; i < h->function_count && i < FUNCTIONS && at + 1 < size; i++) {
-			const char *name = (const char *)names + at + 2;
-			size_t length = names[at + 1];
+		for (size_t i = 0; i < h->function_count && i < FUNCTIONS && at + 2 + names[at + 1] <= size; i++) {
+			uint8_t group = names[at], *name = &names[at + 2];
 
-			if (names[at] == TF_GROUP_MPI && at + 2 + length <= size && length >= strlen("MPI_Wait") &&
-			    !memcmp(name, "MPI_Wait", strlen("MPI_Wait")))
-				c->waits[i] = 1 + (length == strlen("MPI_Wait") ? WHERE_REQUEST : WHERE_REQUESTS);
-			else
-				c->waits[i] = names[at] == TF_GROUP_MPI || names[at] == TF_GROUP_NCCL ||
-					      waits_for_gpu(names[at], name, length);
 			at += 2 + (size_t)names[at + 1];
+			next = names[at];
+			names[at] = '\0'; /* ends the name */
+			c->waits[i] = waits_of_function(group, (const char *)name);
+			names[at] = next;
 		}
 	free(names);
 }

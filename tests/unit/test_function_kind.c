@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <criterion/criterion.h>
 
-#include "report/read/function_kind.h"
+#include "runtime/shared/base/function_kind.h"
 #include "runtime/shared/format/trace_format.h"
 
 static struct function_kind of(const char *name)
@@ -63,14 +63,14 @@ static unsigned cuda_of(const char *name)
 Test(function_kind, names_of_cuda_are_made_of_parts)
 {
 	cr_expect_eq(cuda_of("cuInit"), CUDA_CALL);
-	cr_expect_eq(cuda_of("cudaLaunchKernelExC"), CUDA_CALL | CUDA_LAUNCH | CUDA_KERNEL);
+	cr_expect_eq(cuda_of("cudaLaunchKernelExC"), CUDA_CALL | CUDA_LAUNCH | CUDA_OF_KERNEL);
 	cr_expect_eq(cuda_of("cudaLaunchHostFunc"), CUDA_CALL | CUDA_LAUNCH | CUDA_HOST_FUNCTION);
-	cr_expect_eq(cuda_of("cuMemcpyDtoHAsync_v2"), CUDA_CALL | CUDA_COPY | CUDA_ASYNC);
+	cr_expect_eq(cuda_of("cuMemcpyDtoHAsync_v2"), CUDA_CALL | CUDA_COPIES | CUDA_ASYNC);
 	cr_expect_eq(cuda_of("cudaGraphAddMemsetNode"), CUDA_CALL | CUDA_SET | CUDA_NODE);
-	cr_expect_eq(cuda_of("cuGraphAddKernelNode_v2"), CUDA_CALL | CUDA_KERNEL | CUDA_NODE);
+	cr_expect_eq(cuda_of("cuGraphAddKernelNode_v2"), CUDA_CALL | CUDA_OF_KERNEL | CUDA_NODE);
 	cr_expect_eq(cuda_of("cuStreamSynchronize"), CUDA_CALL | CUDA_SYNCHRONIZE | CUDA_STREAM);
 	cr_expect_eq(cuda_of("cudaDeviceSynchronize"), CUDA_CALL | CUDA_SYNCHRONIZE | CUDA_STREAMS);
-	cr_expect_eq(cuda_of("cudaEventSynchronize"), CUDA_CALL | CUDA_SYNCHRONIZE);
+	cr_expect_eq(cuda_of("cudaEventSynchronize"), CUDA_CALL | CUDA_SYNCHRONIZE | CUDA_OF_EVENT);
 	cr_expect_eq(cuda_of("cuMemAllocHost_v2"), CUDA_CALL | CUDA_ALLOC);
 	cr_expect_eq(cuda_of("cudaMallocAsync"), CUDA_CALL | CUDA_ALLOC | CUDA_ASYNC);
 	cr_expect_eq(cuda_of("cuMemFree_v2"), CUDA_CALL | CUDA_FREE);
@@ -100,6 +100,19 @@ Test(function_kind, calls_of_mpi_are_matched_by_whole_names)
 	cr_expect_eq(mpi("MPI_Info_get").match, MPI_NOTHING);
 }
 
+Test(function_kind, files_of_mpi_are_moved_alone_or_by_all)
+{
+	cr_expect_eq(mpi("MPI_File_read_at").parallel, PARALLEL_ALONE);
+	cr_expect_eq(mpi("MPI_File_write_shared").parallel, PARALLEL_ALONE | PARALLEL_WRITES);
+	cr_expect_eq(mpi("MPI_File_iread").parallel, PARALLEL_ALONE | PARALLEL_POSTS);
+	cr_expect_eq(mpi("MPI_File_iwrite_at").parallel, PARALLEL_ALONE | PARALLEL_WRITES | PARALLEL_POSTS);
+	cr_expect_eq(mpi("MPI_File_read_at_all").parallel, 0, "it waits for all ranks");
+	cr_expect_eq(mpi("MPI_File_write_ordered_begin").parallel, 0);
+	cr_expect_eq(mpi("MPI_File_iread_all").parallel, PARALLEL_POSTS);
+	cr_expect_eq(mpi("MPI_File_iwrite_at_all").parallel, PARALLEL_POSTS);
+	cr_expect_eq(mpi("MPI_File_open").parallel, 0);
+}
+
 Test(function_kind, calls_of_ranks_begin_end_and_post)
 {
 	cr_expect_eq(mpi("MPI_Init_thread").parallel, PARALLEL_BEGINS);
@@ -112,7 +125,8 @@ Test(function_kind, calls_of_ranks_begin_end_and_post)
 	cr_expect_eq(mpi("MPI_Neighbor_alltoall").parallel, PARALLEL_COLLECTIVE);
 	cr_expect_eq(mpi("MPI_Exscan").parallel, PARALLEL_COLLECTIVE | PARALLEL_OF_ALL);
 	cr_expect_eq(mpi("MPI_Waitsome").parallel, PARALLEL_REQUESTS | PARALLEL_AWAITS);
-	cr_expect_eq(mpi("MPI_File_iwrite_at").parallel, PARALLEL_POSTS);
+	cr_expect_eq(mpi("MPI_Wait").parallel, PARALLEL_REQUESTS | PARALLEL_AWAITS | PARALLEL_ONE);
+	cr_expect_eq(mpi("MPI_Rget").parallel, PARALLEL_POSTS);
 	cr_expect_eq(function_kind_of("ncclCommInitAll", TF_GROUP_NCCL).parallel, PARALLEL_BEGINS);
 	cr_expect_eq(function_kind_of("ncclCommInitAll", TF_GROUP_NCCL).match, NCCL_NOTHING);
 	cr_expect_eq(function_kind_of("ncclCommInitRankConfig", TF_GROUP_NCCL).match, NCCL_JOINS);

@@ -37,7 +37,7 @@ static void calls_add_time(struct call_lines *l, uint32_t row, uint64_t ns)
 
 static bool waits_implicitly(unsigned cuda)
 {
-	return !(cuda & (CUDA_ASYNC | CUDA_NODE)) && cuda & (CUDA_COPY | CUDA_ALLOC | CUDA_FREE | CUDA_REGISTER);
+	return !(cuda & (CUDA_ASYNC | CUDA_NODE)) && cuda & (CUDA_COPIES | CUDA_ALLOC | CUDA_FREE | CUDA_REGISTER);
 }
 
 /* Calls visit for each CUDA call of images that launch anything, and sets the ticks of the first launch and the last;

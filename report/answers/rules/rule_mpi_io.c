@@ -31,15 +31,7 @@ struct mpi_io {
 
 static uint8_t classify_write(const struct function *f)
 {
-	static const char *const independent[] = {
-		"MPI_File_write",  "MPI_File_write_at",	 "MPI_File_write_shared",
-		"MPI_File_iwrite", "MPI_File_iwrite_at", "MPI_File_iwrite_shared",
-	};
-
-	for (size_t i = 0; f->group == TF_GROUP_MPI && i < sizeof(independent) / sizeof(*independent); i++)
-		if (!strcmp(f->name, independent[i]))
-			return 1;
-	return 0;
+	return (f->kind.parallel & PARALLEL_WRITES) != 0;
 }
 
 static struct small_writes *place_of(struct mpi_io *io, const struct image *image, uint32_t function, uint32_t stack)

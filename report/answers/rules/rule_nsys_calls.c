@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_memcpy_async, cuda_memcpy_sync, cuda_memset_sync, cuda_api_sync: nsys's rules on copies and waits, with its
- * thresholds and columns (Nsight Systems 2022.4, host-linux-x64/rules). As in nsys, only names of runtime functions
- * are matched. */
+ * thresholds and columns (Nsight Systems 2022.4, host-linux-x64/rules). As in nsys, only functions of the runtime
+ * are searched. */
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "report/answers/rule.h"
 
@@ -25,7 +24,7 @@ struct search {
 	uint64_t total_ns, count;
 	struct long_call worst[ROWS]; /* longest first */
 	size_t rows;
-	bool (*is_function)(const char *name);
+	uint16_t has, lacks; /* of CUDA_*: the functions */
 	bool (*is_operation)(const struct tf_device_operation *operation, uint64_t bytes);
 };
 
@@ -62,24 +61,9 @@ static const char *name_of(const struct long_call *line)
 
 /* ---- which calls and which device operations ---- */
 
-static bool is_async_copy(const char *name)
+static bool is_searched(const struct search *s, const struct function *f)
 {
-	return !strncasecmp(name, "cudaMemcpy", 10) && strcasestr(name, "Async");
-}
-
-static bool is_sync_copy(const char *name)
-{
-	return !strncasecmp(name, "cudaMemcpy", 10) && !strcasestr(name, "Async");
-}
-
-static bool is_sync_set(const char *name)
-{
-	return !strncasecmp(name, "cudaMemset", 10) && !strcasestr(name, "Async");
-}
-
-static bool is_wait_function(const char *name)
-{
-	return !strncasecmp(name, "cudaDeviceSynchronize", 21) || !strncasecmp(name, "cudaStreamSynchronize", 21);
+	return f->group == TF_GROUP_CUDA && (f->kind.cuda & (s->has | s->lacks)) == s->has;
 }
 
 static bool is_pageable_copy(const struct tf_device_operation *w, uint64_t bytes)
@@ -109,7 +93,7 @@ static void search_visit_correlated(void *context, const struct correlated *k)
 	const struct function *f = k->thread ? trace_function(k->image->trace, k->event.id) : NULL;
 	const struct clock_map *clock = &s->rules->context->model->machines[k->image->machine].clock;
 
-	if (!f || !s->is_function(f->name))
+	if (!f || !is_searched(s, f))
 		return;
 	array_each(const struct device_record, r, k->records, k->record_count) {
 		struct long_call line = {.duration = r->duration_ns,
@@ -132,7 +116,7 @@ static void search_visit_call(struct scan *scan, const struct event *e)
 	const struct function *f = e->kind == TF_CALL ? trace_function(scan->image->trace, e->id) : NULL;
 	uint64_t duration = clock_map_duration(scan->clock, e->duration);
 
-	if (f && f->group == TF_GROUP_CUDA && s->is_function(f->name))
+	if (f && is_searched(s, f))
 		search_keep_line(
 			s, &(struct long_call){.duration = duration,
 					  .start = model_since_origin(s->rules->context->model,
@@ -188,11 +172,8 @@ static void look_at_work(struct search *s, struct finding *f)
 		rule_missed_devices(s->rules, f);
 }
 
-static void find_copies(struct rules *r, struct finding *f, bool (*is_function)(const char *),
-			bool (*is_operation)(const struct tf_device_operation *, uint64_t), const char *what)
+static void find_copies(struct search s, struct finding *f, const char *what)
 {
-	struct search s = {.rules = r, .is_function = is_function, .is_operation = is_operation};
-
 	rule_has(f, COL_DURATION_NS, COL_START_NS, COL_SRC_KIND, COL_DST_KIND, COL_BYTES_MB, COL_PID, COL_DEVICE_ID,
 		 COL_CONTEXT_ID, COL_STREAM_ID, COL_API_NAME);
 	look_at_work(&s, f);
@@ -202,17 +183,22 @@ static void find_copies(struct rules *r, struct finding *f, bool (*is_function)(
 
 void rule_cuda_memcpy_async(struct rules *r, struct finding *f)
 {
-	find_copies(r, f, is_async_copy, is_pageable_copy, "asynchronous copies of pageable memory");
+	find_copies((struct search){.rules = r, .has = CUDA_COPIES | CUDA_ASYNC, .lacks = CUDA_NODE,
+				    .is_operation = is_pageable_copy},
+		    f, "asynchronous copies of pageable memory");
 }
 
 void rule_cuda_memcpy_sync(struct rules *r, struct finding *f)
 {
-	find_copies(r, f, is_sync_copy, is_blocking_copy, "synchronous copies");
+	find_copies((struct search){.rules = r, .has = CUDA_COPIES, .lacks = CUDA_NODE | CUDA_ASYNC,
+				    .is_operation = is_blocking_copy},
+		    f, "synchronous copies");
 }
 
 void rule_cuda_memset_sync(struct rules *r, struct finding *f)
 {
-	struct search s = {.rules = r, .is_function = is_sync_set, .is_operation = is_host_set};
+	struct search s = {.rules = r, .has = CUDA_SET, .lacks = CUDA_NODE | CUDA_ASYNC,
+			   .is_operation = is_host_set};
 
 	rule_has(f, COL_DURATION_NS, COL_START_NS, COL_MEMORY_KIND, COL_BYTES_MB, COL_PID, COL_DEVICE_ID,
 		 COL_CONTEXT_ID, COL_STREAM_ID, COL_API_NAME);
@@ -230,7 +216,7 @@ void rule_cuda_memset_sync(struct rules *r, struct finding *f)
 
 void rule_cuda_api_sync(struct rules *r, struct finding *f)
 {
-	struct search s = {.rules = r, .is_function = is_wait_function};
+	struct search s = {.rules = r, .has = CUDA_SYNCHRONIZE, .lacks = CUDA_OF_EVENT};
 
 	rule_has(f, COL_DURATION_NS, COL_START_NS, COL_PID, COL_TID, COL_API_NAME);
 	if (!rule_has_calls(r, f))

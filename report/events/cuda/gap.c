@@ -108,7 +108,7 @@ static enum gap_cause cause_of(const struct function *f)
 	return !cuda					     ? GAP_OS
 	       : cuda & CUDA_LAUNCH			     ? GAP_LAUNCH
 	       : cuda & CUDA_SYNCHRONIZE		     ? GAP_WAIT
-	       : cuda & (CUDA_COPY | CUDA_SET)		     ? GAP_COPY
+	       : cuda & (CUDA_COPIES | CUDA_SET)		     ? GAP_COPY
 	       : cuda & (CUDA_ALLOC | CUDA_FREE | CUDA_REGISTER) ? GAP_MEMORY
 								 : GAP_CUDA;
 }

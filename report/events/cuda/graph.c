@@ -202,9 +202,9 @@ static unsigned kind_of_call(const struct trace *t, const struct event *e)
 
 	if (copy)
 		return tf_arg_small(copy) == 63 ? TF_DEVICE_SET : TF_DEVICE_COPY;
-	if (event_arg(e, TF_ARG_LAUNCH) || (cuda & CUDA_NODE && cuda & CUDA_KERNEL))
+	if (event_arg(e, TF_ARG_LAUNCH) || (cuda & CUDA_NODE && cuda & CUDA_OF_KERNEL))
 		return TF_DEVICE_KERNEL;
-	if (cuda & CUDA_NODE && cuda & CUDA_COPY)
+	if (cuda & CUDA_NODE && cuda & CUDA_COPIES)
 		return TF_DEVICE_COPY;
 	return cuda & CUDA_NODE && cuda & CUDA_SET ? TF_DEVICE_SET : 0;
 }

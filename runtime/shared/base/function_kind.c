@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/read/function_kind.h"
+#include "runtime/shared/base/function_kind.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -97,10 +97,10 @@ enum { ALL = PARALLEL_COLLECTIVE | PARALLEL_OF_ALL };
 
 /* Likewise for names of MPI without MPI_, of NCCL without nccl, and of OpenMP. What is EXACT, and the class, is true of
  * these functions only, and not of others that begin like them. */
-enum { EXACT = PARALLEL_RECEIVES | PARALLEL_SENDS | PARALLEL_ENDS | PARALLEL_ABORTS };
+enum { EXACT = PARALLEL_RECEIVES | PARALLEL_SENDS | PARALLEL_ENDS | PARALLEL_ABORTS | PARALLEL_ONE };
 struct parallel_kind {
 	const char *words;
-	uint16_t parallel;
+	uint32_t parallel;
 	uint8_t match;
 };
 
@@ -123,7 +123,8 @@ static const struct parallel_kind mpi_kinds[] = {
 	{"Improbe", MESSAGE, MPI_RECEIVE_UNKNOWN},
 	{"Sendrecv Sendrecv_replace", MESSAGE, MPI_SEND_AND_RECEIVE},
 	{"Isendrecv Isendrecv_replace", POSTED, MPI_SEND_AND_RECEIVE_LATER},
-	{"Wait Waitall Waitany Waitsome", REQUESTS | PARALLEL_AWAITS, MPI_WAIT},
+	{"Wait", REQUESTS | PARALLEL_AWAITS | PARALLEL_ONE, MPI_WAIT},
+	{"Waitall Waitany Waitsome", REQUESTS | PARALLEL_AWAITS, MPI_WAIT},
 	{"Test Testall Testany Testsome", REQUESTS | PARALLEL_TESTS, MPI_POLL},
 	{"Start Startall", REQUESTS | PARALLEL_POSTS, MPI_START},
 	{"Barrier", ALL, MPI_ALL_TO_ALL},
@@ -144,7 +145,14 @@ static const struct parallel_kind mpi_kinds[] = {
 	{"Scan Exscan", ALL, MPI_NOTHING},
 	{"Reduce_local", PARALLEL_COLLECTIVE, MPI_NOTHING}, /* it waits for nobody */
 	{"Neighbor_", PARALLEL_COLLECTIVE, MPI_NOTHING},
-	{"File_i Rput Rget Raccumulate", PARALLEL_POSTS, MPI_NOTHING},
+	{"File_read", PARALLEL_ALONE, MPI_NOTHING},
+	{"File_write", PARALLEL_ALONE | PARALLEL_WRITES, MPI_NOTHING},
+	{"File_iread", PARALLEL_ALONE | PARALLEL_POSTS, MPI_NOTHING},
+	{"File_iwrite", PARALLEL_ALONE | PARALLEL_WRITES | PARALLEL_POSTS, MPI_NOTHING},
+	{"File_read_all File_read_at_all File_read_ordered", 0, MPI_NOTHING},
+	{"File_write_all File_write_at_all File_write_ordered", 0, MPI_NOTHING},
+	{"File_iread_all File_iread_at_all File_iwrite_all File_iwrite_at_all", PARALLEL_POSTS, MPI_NOTHING},
+	{"Rput Rget Raccumulate", PARALLEL_POSTS, MPI_NOTHING},
 };
 
 /* With Config at the end, they are the same. */
@@ -214,8 +222,9 @@ static const struct {
 	{"CtxSynchronize", CUDA_STREAMS},
 	{"ThreadSynchronize", CUDA_STREAMS},
 	{"StreamSynchronize", CUDA_STREAM},
+	{"EventSynchronize", CUDA_OF_EVENT},
 	{"Async", CUDA_ASYNC},
-	{"Memcpy", CUDA_COPY},
+	{"Memcpy", CUDA_COPIES},
 	{"Memset", CUDA_SET},
 	{"Malloc", CUDA_ALLOC},
 	{"MemAlloc", CUDA_ALLOC},
@@ -226,7 +235,7 @@ static const struct {
 	{"HostUnregister", CUDA_REGISTER},
 	{"HostFunc", CUDA_HOST_FUNCTION},
 	{"Node", CUDA_NODE},
-	{"Kernel", CUDA_KERNEL},
+	{"Kernel", CUDA_OF_KERNEL},
 	{"DeviceReset", CUDA_RESET},
 };
 

@@ -60,15 +60,16 @@ enum {
 	CUDA_STREAMS = 1 << 3, /* of all streams, of the device */
 	CUDA_STREAM = 1 << 4,  /* of one stream */
 	CUDA_ASYNC = 1 << 5,
-	CUDA_COPY = 1 << 6,
+	CUDA_COPIES = 1 << 6,
 	CUDA_SET = 1 << 7,
 	CUDA_ALLOC = 1 << 8,
 	CUDA_FREE = 1 << 9,
 	CUDA_REGISTER = 1 << 10, /* of host memory */
 	CUDA_HOST_FUNCTION = 1 << 11,
 	CUDA_NODE = 1 << 12, /* of a graph: nothing is executed */
-	CUDA_KERNEL = 1 << 13,
+	CUDA_OF_KERNEL = 1 << 13,
 	CUDA_RESET = 1 << 14, /* of a device */
+	CUDA_OF_EVENT = 1 << 15,
 };
 
 /* Of calls of MPI, NCCL and OpenMP. */
@@ -89,6 +90,9 @@ enum {
 	PARALLEL_PART = 1 << 13,     /* of a region: what one thread did */
 	PARALLEL_BARRIER = 1 << 14,
 	PARALLEL_TEAM_WAITS = 1 << 15, /* a barrier, or the one at the end of a region */
+	PARALLEL_ONE = 1 << 16,	       /* request */
+	PARALLEL_ALONE = 1 << 17,      /* reads or writes a file, and waits for no other rank */
+	PARALLEL_WRITES = 1 << 18,     /* likewise */
 };
 
 /* How the calls of MPI are matched. */
@@ -120,7 +124,7 @@ struct function_kind {
 	uint8_t waits, role, traffic; /* enum blocked_kind, traffic_role, traffic_kind */
 	uint16_t does;		      /* FUNCTION_* */
 	uint16_t cuda;		      /* CUDA_*; 0: not of CUDA */
-	uint16_t parallel;	      /* PARALLEL_* */
+	uint32_t parallel;	      /* PARALLEL_* */
 	uint8_t match;		      /* enum mpi_class, nccl_class or openmp_class */
 };
 
