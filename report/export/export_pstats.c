@@ -42,7 +42,7 @@ struct pstats_call {
 };
 
 struct pstats {
-	struct aggregate keys; /* file, first line, name; row = position in functions */
+	struct interner keys; /* the first line as its bytes, file, name; number = position in functions */
 	struct pstats_function *functions;
 	size_t function_count, function_capacity;
 	struct pstats_edge *edges;
@@ -68,8 +68,9 @@ static uint32_t function_row(struct pstats *p, uint32_t domain, uint32_t text)
 	if (!is_new || !nvtx_function_find(&p->named, domain, text, &f))
 		return (uint32_t)*row;
 	name = strcmp(f.file, "~") ? strrchr(f.name, '.') : NULL; /* cProfile does not qualify names of Python's */
-	buffer_print(&key, "%s%c%u%c%s%c", f.file, 0, f.first_line, 0, name ? name + 1 : f.name, 0);
-	*row = aggregate_row(&p->keys, key.data, key.size) + 1;
+	buffer_add(&key, &f.first_line, sizeof(f.first_line));
+	buffer_print(&key, "%s%c%s%c", f.file, 0, name ? name + 1 : f.name, 0);
+	*row = interner_number(&p->keys, key.data, key.size) + 1;
 	if (*row > p->function_count)
 		mem_append(p->functions, p->function_count, p->function_capacity, (struct pstats_function){0});
 	return (uint32_t)*row;
@@ -229,19 +230,22 @@ static void marshal_text(struct sink *out, const char *text)
 	sink_text(out, buffer_string(&b));
 }
 
-static void marshal_key(struct sink *out, const struct aggregate_row *row)
+static void marshal_key(struct sink *out, const struct interned *key)
 {
+	const uint32_t *first_line = (const void *)key->text;
+	const char *file = (const char *)(first_line + 1);
+
 	marshal_word(out, '(', 3);
-	marshal_text(out, aggregate_field(row, 0));
-	marshal_number(out, strtoull(aggregate_field(row, 1), NULL, 10));
-	marshal_text(out, aggregate_field(row, 2));
+	marshal_text(out, file);
+	marshal_number(out, *first_line);
+	marshal_text(out, file + strlen(file) + 1);
 }
 
 static void marshal_function(struct sink *out, const struct pstats *p, size_t i)
 {
 	const struct pstats_function *f = &p->functions[i];
 
-	marshal_key(out, &p->keys.rows[i]);
+	marshal_key(out, &p->keys.items[i]);
 	marshal_word(out, '(', 5);
 	marshal_number(out, f->tally.primitive);
 	marshal_number(out, f->tally.calls);
@@ -251,7 +255,7 @@ static void marshal_function(struct sink *out, const struct pstats *p, size_t i)
 	for (size_t k = f->callers; k; k = p->edges[k - 1].next) {
 		const struct pstats_edge *e = &p->edges[k - 1];
 
-		marshal_key(out, &p->keys.rows[e->caller]);
+		marshal_key(out, &p->keys.items[e->caller]);
 		marshal_word(out, '(', 4);
 		marshal_number(out, e->tally.calls);
 		marshal_number(out, e->tally.primitive);
@@ -278,7 +282,7 @@ int export_pstats(struct export *x, struct err *err)
 		marshal_function(x->out, &p, i);
 	if (p.function_count)
 		sink_text(x->out, "0");
-	aggregate_done(&p.keys);
+	interner_done(&p.keys);
 	map_done(&p.edge_places);
 	free(p.functions);
 	free(p.edges);

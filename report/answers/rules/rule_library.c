@@ -9,6 +9,13 @@
 
 enum { ROWS = 50 };
 
+/* The key of a row. */
+struct product {
+	uint32_t image, function;
+	int64_t sizes[3];
+	uint64_t multiple, line;
+};
+
 struct products {
 	struct rules *rules;
 	struct aggregate aggregate;
@@ -29,25 +36,13 @@ static int64_t rounded_up(int64_t size, int64_t multiple)
 	return size > INT64_MAX - multiple ? size : (size + multiple - 1) / multiple * multiple;
 }
 
-static uint32_t products_make_row(struct products *p, const struct scan *s, const struct event *e, const char *function,
-				  const int64_t *sizes, unsigned int multiple)
+static uint32_t products_make_row(struct products *p, const struct scan *s, const struct event *e, struct product *of)
 {
 	const struct code_line *line = rule_line(p->rules, s->image, event_stack(e));
-	SCOPED(buffer) key = {0};
 	uint32_t row;
 
-	buffer_print(&key, "%u%c%s%c%u%c", s->image->pid, 0, function, 0, multiple, 0);
-	for (int i = 0; i < 3; i++)
-		buffer_print(&key, "%s%c=%" PRId64, i ? " " : "", "mnk"[i], sizes[i]);
-	buffer_add(&key, "", 1);
-	for (int i = 0; i < 3; i++)
-		if (sizes[i] % multiple)
-			buffer_print(&key, "%s%c=%" PRId64, key.data[key.size - 1] ? " " : "", "mnk"[i],
-				     rounded_up(sizes[i], multiple));
-	buffer_add(&key, "", 1);
-	code_line_text(line, &key);
-	buffer_add(&key, "", 1);
-	row = aggregate_row(&p->aggregate, key.data, key.size);
+	of->line = code_line_number(line);
+	row = aggregate_row(&p->aggregate, (const char *)of, sizeof(*of));
 	p->aggregate.rows[row].of = line;
 	return row;
 }
@@ -56,28 +51,43 @@ static void products_visit_call(struct scan *s, const struct event *e)
 {
 	struct products *p = s->more;
 	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+	uint32_t image = (uint32_t)(s->image - p->rules->context->model->images);
+	struct product of = {.image = image, .function = e->id};
 	uint64_t arg = f && f->group == TF_GROUP_CUBLAS && e->args_count ? event_arg(e, TF_ARG_OPERATION) : 0, a, b;
 	unsigned int multiple;
-	int64_t sizes[3];
 	struct tf_operation op;
 	const uint64_t *known;
 	uint32_t row;
 
-	if (!arg || !operation_of(s->image->trace, e, &op) || !operation_product(f->name, &op, sizes, &multiple))
+	if (!arg || !operation_of(s->image->trace, e, &op) || !operation_product(f->name, &op, of.sizes, &multiple))
 		return;
 	p->seen++;
-	if (!multiple || !is_misaligned(sizes, multiple))
+	if (!multiple || !is_misaligned(of.sizes, multiple))
 		return;
 	p->odd++;
 	p->total_ns += clock_map_duration(s->clock, e->duration);
 	p->flops += operation_flops(f->name, &op);
-	a = (uint64_t)(s->image - p->rules->context->model->images) << 16 | e->id;
+	of.multiple = multiple;
+	a = (uint64_t)image << 16 | e->id;
 	b = tf_arg_value(arg) << 32 | event_stack(e);
 	known = aggregate_recall(&p->aggregate, a, b);
-	row = known ? (uint32_t)*known : products_make_row(p, s, e, f->name, sizes, multiple);
+	row = known ? (uint32_t)*known : products_make_row(p, s, e, &of);
 	if (!known)
 		aggregate_remember(&p->aggregate, a, b, row);
 	aggregate_add(&p->aggregate, row, clock_map_duration(s->clock, e->duration));
+}
+
+/* The sizes, or to what those that are no multiples are padded. */
+static void sizes_cell(struct table *table, const struct product *of, bool is_padded)
+{
+	SCOPED(buffer) text = {0};
+	int64_t multiple = (int64_t)of->multiple;
+
+	for (int i = 0; i < 3; i++)
+		if (!is_padded || of->sizes[i] % multiple)
+			buffer_print(&text, "%s%c=%" PRId64, text.size ? " " : "", "mnk"[i],
+				     rounded_up(of->sizes[i], is_padded ? multiple : 1));
+	table_text(table, buffer_string(&text));
 }
 
 static void products_add_rows(struct products *p, struct finding *f)
@@ -85,14 +95,16 @@ static void products_add_rows(struct products *p, struct finding *f)
 	aggregate_sort(&p->aggregate);
 	for (size_t i = 0; i < p->aggregate.count && i < ROWS; i++) {
 		const struct aggregate_row *r = &p->aggregate.rows[i];
+		const struct product *of = (const void *)r->key;
+		const struct image *image = &p->rules->context->model->images[of->image];
 
 		rule_row(f);
-		table_number(&f->table, strtoull(aggregate_field(r, 0), NULL, 10));
+		table_number(&f->table, image->pid);
 		table_number(&f->table, r->count);
-		table_text(&f->table, aggregate_field(r, 3));
-		table_number(&f->table, strtoull(aggregate_field(r, 2), NULL, 10));
-		table_text(&f->table, aggregate_field(r, 4));
-		table_text(&f->table, aggregate_field(r, 1));
+		sizes_cell(&f->table, of, false);
+		table_number(&f->table, of->multiple);
+		sizes_cell(&f->table, of, true);
+		table_text(&f->table, trace_function(image->trace, of->function)->name);
 		rule_line_cell(f, r->of);
 		f->line = f->line ? f->line : r->of;
 	}

@@ -42,6 +42,11 @@ static const char *call_name(const struct correlated *k)
 
 enum exec_part { PART_TOTAL, PART_CALL, PART_QUEUE, PART_KERNEL, PARTS };
 
+/* The begin of a key; the names of the call and of the kernel follow. */
+struct exec_key {
+	uint32_t process, pid, tid, device;
+};
+
 struct exec_summary {
 	const struct report_context *context;
 	struct aggregate parts[PARTS]; /* they have the same row numbers */
@@ -58,11 +63,13 @@ static uint32_t exec_make_row(struct exec_summary *s, const struct correlated *k
 	if (!device_operation(k->image->trace, id, &operation))
 		operation = (struct tf_device_operation){.kind = TF_DEVICE_KERNEL};
 	if (operation.kind == TF_DEVICE_KERNEL) {
-		buffer_print(&key, "%u%c%u%c%u%c%s%c", k->image->pid, 0, k->thread->tid, 0, operation.device, 0,
-			     call_name(k), 0);
+		buffer_add(&key,
+			   &(struct exec_key){(uint32_t)k->image->process, k->image->pid, k->thread->tid,
+					      operation.device},
+			   sizeof(struct exec_key));
+		buffer_print(&key, "%s%c", call_name(k), 0);
 		device_operation_name(s->context, k->image->trace, &operation, &key);
 		buffer_add(&key, "", 1);
-		buffer_print(&key, "%zu", k->image->process);
 		for (int part = 0; part < PARTS; part++)
 			row = aggregate_row(&s->parts[part], key.data, key.size);
 	}
@@ -128,16 +135,19 @@ static void part_cells(struct table *table, const struct aggregate_row *r)
 
 static void summary_row(struct exec_summary *s, struct table *table, size_t row)
 {
-	const struct aggregate_row *key = &s->parts[PART_TOTAL].rows[row];
+	const struct aggregate_row *total = &s->parts[PART_TOTAL].rows[row];
+	const struct exec_key *key = (const void *)total->key;
+	const char *call = (const char *)(key + 1);
 
-	for (size_t i = 0; i < 3; i++)
-		table_number(table, strtoull(aggregate_field(key, i), NULL, 10));
-	table_number(table, key->count);
+	table_number(table, key->pid);
+	table_number(table, key->tid);
+	table_number(table, key->device);
+	table_number(table, total->count);
 	table_number(table, s->parts[PART_QUEUE].rows[row].count);
 	for (int part = 0; part < PARTS; part++)
 		part_cells(table, &s->parts[part].rows[row]);
-	table_text(table, aggregate_field(key, 3));
-	table_text(table, aggregate_field(key, 4));
+	table_text(table, call);
+	table_text(table, call + strlen(call) + 1);
 }
 
 static void summary_table(struct exec_summary *s, struct table *table)

@@ -2,21 +2,86 @@
 /* mpi_wait_sum: how long ranks waited in MPI until others began, and for whom. mpi_matrix: messages between ranks. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "report/causes/mpi/mpi_wait_sum.h"
+#include "report/causes/mpi/mpi_wait.h"
+#include "report/names/attribution.h"
 #include "report/read/operation.h"
 #include "report/tables/report.h"
 
+static const char *const kinds[MPI_WAIT_KINDS] = {
+	[MPI_LATE_SENDER] = "late sender",
+	[MPI_LATE_RECEIVER] = "late receiver",
+	[MPI_LATE_IN_COLLECTIVE] = "wait at collective",
+};
+
+/* The fields of a key, after that of --by. Lines are "?" of calls without a stack. */
+enum mpi_wait_field { WAIT_KIND, WAIT_NAME, WAIT_LINE, WAIT_RANK, WAIT_LATE_NAME, WAIT_LATE_LINE };
+
+struct wait_sum {
+	struct scan scan;
+	struct attribution attribution;
+	struct map places; /* (image and function, stack) -> number + 1 of a line of code that calls a function */
+};
+
+static uint64_t place_of(struct wait_sum *s, const struct mpi_side *side)
+{
+	uint64_t image = (uint64_t)(side->image - s->scan.context->model->images);
+	uint64_t *place = map_put(&s->places, image << 32 | side->function, side->stack, NULL);
+
+	if (!*place)
+		*place = s->places.count;
+	return *place;
+}
+
+static void add_side(struct wait_sum *s, const struct mpi_side *side, struct buffer *key)
+{
+	const struct function *f = trace_function(side->image->trace, side->function);
+
+	buffer_print(key, "%s%c", f ? f->name : "?", 0);
+	attribution_text(&s->attribution, side->image, side->stack, "?", key);
+	buffer_add(key, "", 1);
+}
+
+static uint32_t make_row(struct wait_sum *s, const struct mpi_wait *w)
+{
+	SCOPED(buffer) key = {0};
+	uint32_t row;
+
+	scan_group(&s->scan, 0, &key);
+	buffer_print(&key, "%s%c", kinds[w->kind], 0);
+	add_side(s, &w->waiting, &key);
+	buffer_print(&key, "%" PRIu32 "%c", w->late.rank, 0);
+	add_side(s, &w->late, &key);
+	row = scan_row(&s->scan, &key);
+	s->scan.aggregate->rows[row].report_value = w->late.rank;
+	return row;
+}
+
+static void add_wait(void *context, const struct mpi_wait *w)
+{
+	struct wait_sum *s = context;
+	uint64_t waiting = place_of(s, &w->waiting), late = place_of(s, &w->late) << 2 | w->kind;
+	const uint64_t *known = aggregate_recall(s->scan.aggregate, waiting, late);
+	uint32_t row;
+
+	s->scan.image = w->waiting.image;
+	row = known ? (uint32_t)*known : make_row(s, w);
+	if (!known)
+		aggregate_remember(s->scan.aggregate, waiting, late, row);
+	aggregate_add(s->scan.aggregate, row, w->ns);
+}
+
 int report_mpi_wait_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	SCOPED(aggregate) sum = {0};
+	SCOPED(aggregate) sum = {.totals_only = true};
+	struct wait_sum s = {.scan = {.context = c, .aggregate = &sum}, .attribution = {.symbols = c->symbols}};
 	struct mpi_wait_counts counts;
 	size_t first = c->by != BY_NOTHING;
 	double all = 0;
 
-	mpi_wait_sum(c, &sum, &counts, NULL, NULL);
+	mpi_waits(c->model, &s, add_wait, NULL, NULL, &counts);
+	attribution_done(&s.attribution);
+	map_done(&s.places);
 	by_column(c, table);
 	table_has(table, COL_TIME_PERCENT, COL_TOTAL_WAIT_NS, COL_WAITS, COL_AVG_NS, COL_MAX_NS, COL_KIND, COL_NAME,
 		  COL_LINE, COL_LATE_RANK, COL_LATE_NAME, COL_LATE_LINE);
@@ -31,12 +96,12 @@ int report_mpi_wait_sum(const struct report_context *c, struct table *table, str
 		table_number(table, r->count);
 		table_real(table, (double)r->total / (double)r->count);
 		table_number(table, r->most);
-		table_text(table, aggregate_field(r, first + MPI_WAIT_KIND));
-		table_text(table, aggregate_field(r, first + MPI_WAIT_NAME));
-		table_text(table, aggregate_field(r, first + MPI_WAIT_LINE));
-		table_number(table, strtoull(aggregate_field(r, first + MPI_WAIT_RANK), NULL, 10));
-		table_text(table, aggregate_field(r, first + MPI_WAIT_LATE_NAME));
-		table_text(table, aggregate_field(r, first + MPI_WAIT_LATE_LINE));
+		table_text(table, aggregate_field(r, first + WAIT_KIND));
+		table_text(table, aggregate_field(r, first + WAIT_NAME));
+		table_text(table, aggregate_field(r, first + WAIT_LINE));
+		table_number(table, r->report_value);
+		table_text(table, aggregate_field(r, first + WAIT_LATE_NAME));
+		table_text(table, aggregate_field(r, first + WAIT_LATE_LINE));
 	}
 	if (counts.jobs)
 		return 0;

@@ -287,17 +287,26 @@ struct nvtx_kernels {
 	bool is_inside; /* aggregated over all ranges */
 };
 
+/* The begin of a key; the range, its style and the kernel follow. */
+struct kernels_key {
+	uint32_t pid, tid; /* 0: the thread is not known */
+};
+
+static const char *kernels_name(const struct aggregate_row *r, size_t i)
+{
+	return field_of_text(r->key + sizeof(struct kernels_key), r->key_size - sizeof(struct kernels_key), i);
+}
+
 static void kernels_add(struct nvtx_kernels *k, const char *range, const char *how, size_t id)
 {
 	const struct correlated *call = k->p.call;
+	struct kernels_key of = {call->image->pid, call->thread ? call->thread->tid : 0};
 	SCOPED(buffer) key = {0};
 	bool is_new;
 	uint32_t row;
 
-	buffer_print(&key, "%s%c%s%c%u%c", range, 0, how, 0, call->image->pid, 0);
-	if (call->thread)
-		buffer_print(&key, "%u", call->thread->tid);
-	buffer_print(&key, "%c%s%c", 0, k->kernel, 0);
+	buffer_add(&key, &of, sizeof(of));
+	buffer_print(&key, "%s%c%s%c%s%c", range, 0, how, 0, k->kernel, 0);
 	row = aggregate_row(&k->aggregate, key.data, key.size);
 	aggregate_add(&k->aggregate, row, k->record->duration_ns);
 	if (k->aggregate.pass || !id)
@@ -345,34 +354,28 @@ static int by_range(size_t left, size_t right, const void *rows)
 {
 	const struct aggregate_row *a = (const struct aggregate_row *)rows + left,
 				   *b = (const struct aggregate_row *)rows + right;
-	int order = strcmp(aggregate_field(a, 0), aggregate_field(b, 0));
+	const struct kernels_key *x = (const void *)a->key, *y = (const void *)b->key;
 
-	for (size_t field = 2; !order && field < 4; field++)
-		order = order_of(strtoul(aggregate_field(a, field), NULL, 10),
-				 strtoul(aggregate_field(b, field), NULL, 10));
-	return order ?: order_of(b->total, a->total) ?: strcmp(aggregate_field(a, 4), aggregate_field(b, 4));
-}
-
-static void number_or_nothing(struct table *table, const char *text)
-{
-	table_number_if(table, *text, strtoull(text, NULL, 10));
+	return strcmp(kernels_name(a, 0), kernels_name(b, 0)) ?: order_of(x->pid, y->pid) ?: order_of(x->tid, y->tid)
+	       ?: order_of(b->total, a->total) ?: strcmp(kernels_name(a, 2), kernels_name(b, 2));
 }
 
 static void kernels_add_line(struct table *table, struct nvtx_kernels *k, size_t row)
 {
 	const struct aggregate_row *r = &k->aggregate.rows[row];
+	const struct kernels_key *key = (const void *)r->key;
 	const uint64_t *ranges = map_find(&k->ranges, row, UINT64_MAX);
 
-	table_text(table, aggregate_field(r, 0));
-	table_text(table, aggregate_field(r, 1));
-	number_or_nothing(table, aggregate_field(r, 2));
-	number_or_nothing(table, aggregate_field(r, 3));
+	table_text(table, kernels_name(r, 0));
+	table_text(table, kernels_name(r, 1));
+	table_number(table, key->pid);
+	table_number_if(table, key->tid, key->tid);
 	table_number(table, ranges ? *ranges : 0);
 	table_number(table, r->count);
 	table_number(table, r->total);
 	table_real(table, (double)r->total / (double)r->count);
 	spread_cells(table, r);
-	table_text(table, aggregate_field(r, 4));
+	table_text(table, kernels_name(r, 2));
 }
 
 int report_nvtx_kern_sum(const struct report_context *c, struct table *table, struct err *err)

@@ -252,8 +252,7 @@ static bool size_key(struct scan *s, const void *of, struct buffer *fields)
 
 	(void)s;
 	buffer_text(fields, size->is_write ? "write" : "read");
-	buffer_add(fields, "", 1);
-	buffer_print(fields, "%02zu", size->size);
+	buffer_print(fields, "%c%02zu", 0, size->size);
 	return true;
 }
 
@@ -276,6 +275,7 @@ static void visit_size(struct file_calls *f, const struct file_call *call)
 	at = scan_row_of(&all->scan, call->start_ticks, of.is_write * SIZES + of.size, size_key, &of);
 	while (all->row_count <= at)
 		mem_append(all->rows, all->row_count, all->row_capacity, (struct size_sums){0});
+	all->keys.rows[at].report_value = of.size;
 	row = &all->rows[at];
 	row->calls += call->transfers;
 	row->counted += call->is_sum ? call->transfers : 0;
@@ -315,7 +315,7 @@ int report_files_size_sum(const struct report_context *c, struct table *table, s
 		if (c->by != BY_NOTHING)
 			by_cell(c, table, aggregate_field(key, field++));
 		table_text(table, aggregate_field(key, field));
-		table_text(table, sizes[strtoul(aggregate_field(key, field + 1), NULL, 10) % SIZES].name);
+		table_text(table, sizes[key->report_value].name);
 		table_number(table, row->calls);
 		table_number(table, row->counted);
 		table_number(table, row->bytes);
