@@ -18,13 +18,6 @@ static void sockets_used_done(struct sockets_used *s)
 	texts_done(&s->local);
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t length = strlen(text), end_length = strlen(end);
-
-	return length >= end_length && !strcmp(text + length - end_length, end);
-}
-
 /* The words are those of the recorder's socket_describe(). */
 static void add_socket(struct sockets_used *s, const char *text)
 {
@@ -32,9 +25,9 @@ static void add_socket(struct sockets_used *s, const char *text)
 	const char *port = strrchr(text, ':') ?: text;
 	bool is_local = strstr(text, " 127.") || strstr(text, "[::1]:") || strstr(text, "[::ffff:127.");
 
-	if (ends_with(text, listening))
+	if (text_ends_with(text, listening))
 		texts_add(&s->listening, "%.*s", (int)(strlen(port) - strlen(listening)), port);
-	else if (strpbrk(text, "/@:") && !ends_with(text, " (not connected)")) /* a path, a name or a port */
+	else if (strpbrk(text, "/@:") && !text_ends_with(text, " (not connected)")) /* a path, a name or a port */
 		s->has_peers = true;
 	if (is_local && port != text)
 		texts_add(&s->local, "%s", port);

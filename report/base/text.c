@@ -16,13 +16,6 @@ static bool is_tail(unsigned char c)
 	return (c & 0xc0) == 0x80;
 }
 
-bool text_ends_with(const char *text, const char *end)
-{
-	size_t length = strlen(text), tail = strlen(end);
-
-	return length > tail && !memcmp(text + length - tail, end, tail);
-}
-
 uint32_t text_next(const char **at)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};

@@ -4,9 +4,6 @@
 
 #include "report/base/util.h"
 
-/* False if there is nothing before the end. */
-bool text_ends_with(const char *text, const char *end);
-
 /* Decodes one code point and advances *at. U+FFFD for each byte that is not valid UTF-8. */
 uint32_t text_next(const char **at);
 

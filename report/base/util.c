@@ -144,6 +144,18 @@ void buffer_done(struct buffer *b)
 	*b = (struct buffer){0};
 }
 
+bool text_begins_with(const char *text, const char *begin)
+{
+	return !strncmp(text, begin, strlen(begin));
+}
+
+bool text_ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), tail = strlen(end);
+
+	return length > tail && !memcmp(text + length - tail, end, tail);
+}
+
 void texts_add(struct texts *t, const char *format, ...)
 {
 	struct buffer b = {0};

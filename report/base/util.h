@@ -76,6 +76,10 @@ struct texts {
 void texts_add(struct texts *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void texts_done(struct texts *t);
 
+bool text_begins_with(const char *text, const char *begin);
+/* False if there is nothing before the end. */
+bool text_ends_with(const char *text, const char *end);
+
 /* ---- a map from two words to one ---- */
 
 struct map_slot {

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/text.h"
 #include "report/causes/path.h"
 #include "report/events/usage.h"
 
@@ -419,7 +418,7 @@ bool function_saving_named(struct causality *s, const char *text, struct saving 
 	double *totals;
 	struct path path;
 
-	if (strncmp(text, "function~", strlen("function~")) != 0 || !equals || strcmp(equals, "=0") != 0)
+	if (!text_begins_with(text, "function~") || !equals || strcmp(equals, "=0") != 0)
 		return false;
 	function = mem_copy_text(name, (size_t)(equals - name));
 	shares = function_shares_named(s, function, &part);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/text.h"
 #include "report/causes/function.h"
 #include "report/events/usage.h"
 #include "report/time/cpu_limit.h"

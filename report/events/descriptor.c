@@ -2,15 +2,9 @@
 #include "report/events/descriptor.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 COMPARATOR(compare_descriptors, struct descriptor,
 	   order_of(a->fd, b->fd) ?: order_of(a->from_ticks, b->from_ticks) ?: order_of(a->blob->id, b->blob->id))
-
-static bool begins_with(const char *text, const char *begin)
-{
-	return !strncmp(text, begin, strlen(begin));
-}
 
 void descriptors_init(struct descriptors *d, const struct trace *t)
 {
@@ -28,8 +22,8 @@ void descriptors_init(struct descriptors *d, const struct trace *t)
 		is_file = of.head.kind == TF_DESCRIPTOR_FILE;
 		list_add(d, (struct descriptor){
 				    of.head.from_ticks, of.head.fd, of.head.kind, of.head.generation,
-				    of.head.kind == TF_DESCRIPTOR_OTHER && begins_with(of.text, "pipe:"),
-				    is_file && (begins_with(of.text, "/dev/pts/") || begins_with(of.text, "/dev/tty")),
+				    of.head.kind == TF_DESCRIPTOR_OTHER && text_begins_with(of.text, "pipe:"),
+				    is_file && (text_begins_with(of.text, "/dev/pts/") || text_begins_with(of.text, "/dev/tty")),
 				    &t->blobs[i]});
 	}
 	if (d->count)

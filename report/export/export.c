@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The file or directory of an export: it is written under a temporary name and renamed once it is complete. */
-#include "report/base/text.h"
 #include "report/export/export.h"
 
 #include <dirent.h>

@@ -26,7 +26,7 @@ static bool is_operator(const struct operator_text *o, bool has_fields)
 	if (field_has(&o->name, "#"))
 		return false;
 	if (!has_fields)
-		return !strncmp(o->name.text, "aten::", 6) || !strncmp(o->name.text, "autograd::", 10);
+		return text_begins_with(o->name.text, "aten::") || text_begins_with(o->name.text, "autograd::");
 	return field_has(&o->name, "::") || o->seq.length || (o->sizes.text && o->sizes.length > 2) ||
 	       (o->name.length >= strlen(detach) && !memcmp(o->name.text, detach, strlen(detach)));
 }

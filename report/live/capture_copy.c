@@ -15,7 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "report/base/text.h"
 #include "report/live/capture_files.h"
 #include "report/live/copy_ring.h"
 #include "runtime/shared/format/trace_format.h"

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/text.h"
 #include "report/read/index.h"
 #include "runtime/shared/outside/system_line.h"
 
@@ -44,7 +43,7 @@ static void read_index(struct elsewhere *e, const char *capture, const char *nam
 	while (f && (n = getline(&line, &size, f)) > 0 && line[n - 1] == '\n') {
 		SCOPED(index_line) l = {0};
 
-		if (strncmp(line, "launch\t", 7) != 0 && strncmp(line, "child\t", 6) != 0)
+		if (!text_begins_with(line, "launch\t") && !text_begins_with(line, "child\t"))
 			continue;
 		index_parse(line, (size_t)n - 1, &l);
 		take_line(e, &l, name, host_length);

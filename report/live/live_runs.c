@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/base/text.h"
 #include "report/live/proc_file.h"
 #include "report/read/job/command.h"
 #include "report/read/job/model.h"

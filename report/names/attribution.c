@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/text.h"
 #include "report/names/launch_stub.h"
 #include "report/names/python.h"
 #include "report/names/symbol_file.h"
@@ -30,7 +29,7 @@ static bool is_of_rust(const char *path)
 					     "library/alloc/src/"};
 
 	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
-		if (!strncmp(path, begins[i], strlen(begins[i])) && text_ends_with(path, ".rs"))
+		if (text_begins_with(path, begins[i]) && text_ends_with(path, ".rs"))
 			return true;
 	return strstr(path, "/lib/rustlib/src/rust/") || strstr(path, "/.cargo/registry/") ||
 	       strstr(path, "/.cargo/git/");
@@ -87,7 +86,7 @@ bool attribution_is_library(const char *path)
 {
 	static const char *const marks[] = {"/lib/python", "/lib64/python"};
 
-	if (!strncmp(path, "<frozen", strlen("<frozen")) || !strncmp(path, "node:", strlen("node:")) ||
+	if (text_begins_with(path, "<frozen") || text_begins_with(path, "node:") ||
 	    is_of_generator(path) || strstr(path, "/site-packages/") || strstr(path, "/dist-packages/") ||
 	    strstr(path, "/node_modules/") || is_of_rust(path) || is_of_go(path))
 		return true;
@@ -102,8 +101,8 @@ bool attribution_is_library(const char *path)
 
 bool attribution_is_generated(const char *file)
 {
-	return *file == '<' && strncmp(file, "<stdin", strlen("<stdin")) != 0 &&
-	       strncmp(file, "<ipython", strlen("<ipython")) != 0;
+	return *file == '<' && !text_begins_with(file, "<stdin") &&
+	       !text_begins_with(file, "<ipython");
 }
 
 bool attribution_is_import(const char *file, const char *function)
@@ -112,7 +111,7 @@ bool attribution_is_import(const char *file, const char *function)
 					    "_handle_fromlist", "_gcd_import", "exec_module", "load_module"};
 	const char *dot = strrchr(function, '.'), *name = dot ? dot + 1 : function;
 
-	if (strncmp(file, "<frozen importlib", strlen("<frozen importlib")) != 0)
+	if (!text_begins_with(file, "<frozen importlib"))
 		return false;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (!strcmp(name, names[i]))
@@ -141,7 +140,7 @@ bool attribution_is_system(const char *module)
 	const char *base = strrchr(module, '/');
 
 	base = base ? base + 1 : module;
-	if (!strncmp(base, "python3", strlen("python3")) || !strncmp(base, "libpython3", strlen("libpython3")))
+	if (text_begins_with(base, "python3") || text_begins_with(base, "libpython3"))
 		return true;
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
 		if (!strncmp(module, places[i], strlen(places[i])))
@@ -163,15 +162,15 @@ bool attribution_is_python_program(const struct image *image)
 {
 	const char *base = image->executable ? strrchr(image->executable, '/') : NULL;
 
-	return base && !strncmp(base + 1, "python", strlen("python"));
+	return base && text_begins_with(base + 1, "python");
 }
 
 bool attribution_is_openmp(const char *module)
 {
 	const char *base = strrchr(module, '/');
 
-	return base && (!strncmp(base + 1, "libgomp", 7) || !strncmp(base + 1, "libiomp", 7) ||
-			!strncmp(base + 1, "libomp", 6));
+	return base && (text_begins_with(base + 1, "libgomp") || text_begins_with(base + 1, "libiomp") ||
+			text_begins_with(base + 1, "libomp"));
 }
 
 bool attribution_uses_module(const struct image *image, bool (*is_such)(const char *path))
@@ -234,7 +233,7 @@ bool attribution_is_interpreter_file(const char *module)
 	const char *base = strrchr(module, '/');
 
 	base = base ? base + 1 : module;
-	return !strncmp(base, "python", 6) || !strncmp(base, "libpython", 9);
+	return text_begins_with(base, "python") || text_begins_with(base, "libpython");
 }
 
 bool attribution_is_interpreter(struct symbols *s, const struct image *image, uint32_t stack)
@@ -250,7 +249,7 @@ static bool is_operator(const char *function)
 {
 	static const char *const parts[] = {"dealloc", "next", "x_add", "x_sub", "insertdict"};
 
-	if (!strncmp(function, "Py", 2) || !strncmp(function, "_Py", 3))
+	if (text_begins_with(function, "Py") || text_begins_with(function, "_Py"))
 		return !strcasestr(function, "call"); /* PyObject_Vectorcall */
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
 		if (strstr(function, parts[i]))
@@ -315,7 +314,7 @@ static bool is_users_python(struct attribution *c, struct symbol_frame *f)
 
 bool attribution_is_header(const char *file)
 {
-	return (!strncmp(file, "/usr/", 5) && strstr(file, "/include/")) || strstr(file, "/include/c++/") ||
+	return (text_begins_with(file, "/usr/") && strstr(file, "/include/")) || strstr(file, "/include/c++/") ||
 	       (strstr(file, "/targets/") && strstr(file, "-linux/include/")) || /* of nvcc, wherever it is */
 	       attribution_is_library(file);
 }
@@ -328,7 +327,7 @@ enum standing { NOT_KNOWN, STUB, SYSTEM, NO_LINE, PROGRAM, HEADER, USERS };
 static enum standing standing_of_compiled(struct attribution *c, struct symbol_frame *f)
 {
 	symbols_name(c->symbols, f);
-	return f->line->file && strncmp(f->line->file, "node:", strlen("node:")) != 0 &&
+	return f->line->file && !text_begins_with(f->line->file, "node:") &&
 			       !attribution_is_library(f->line->file)
 		       ? USERS
 		       : NO_LINE;

@@ -36,7 +36,7 @@ static bool is_rust(const char *name)
 	const char *at = name + 3, *part = "";
 	size_t length = 0, count = 0;
 
-	if (strncmp(name, "_ZN", 3))
+	if (!text_begins_with(name, "_ZN"))
 		return false;
 	while (next_part(&at, &part, &length))
 		count++;
@@ -71,7 +71,7 @@ static void rust_part(struct buffer *ret, const char *part, size_t length)
 
 	for (; i < length; i += step) {
 		step = part[i] == '$' ? rust_sign(ret, part + i) : 0;
-		if (!step && !strncmp(part + i, "..", 2)) {
+		if (!step && text_begins_with(part + i, "..")) {
 			buffer_text(ret, "::");
 			step = 2;
 		} else if (!step) {
@@ -112,7 +112,7 @@ static void rust_base(struct buffer *ret, const char *name)
 static bool demangle_fortran(struct buffer *ret, const char *name)
 {
 	static const char mark[] = "_MOD_";
-	const char *found = strncmp(name, "__", 2) ? NULL : strstr(name + 2, mark);
+	const char *found = text_begins_with(name, "__") ? strstr(name + 2, mark) : NULL;
 
 	if (!found || found == name + 2 || !found[strlen(mark)])
 		return false;
@@ -134,7 +134,7 @@ static bool demangle_readable(struct buffer *ret, const char *name)
 	}
 	if (demangle_rust_v0(ret, name) || demangle_fortran(ret, name))
 		return true;
-	text = !strncmp(name, "_Z", 2) ? __cxa_demangle(name, NULL, NULL, &status) : NULL;
+	text = text_begins_with(name, "_Z") ? __cxa_demangle(name, NULL, NULL, &status) : NULL;
 	if (text && !status)
 		buffer_text(ret, text);
 	free(text);
@@ -164,7 +164,7 @@ static size_t operator_length(const char *name, size_t at)
 
 	if ((at && is_letter(name[at - 1])) || strncmp(name + at, word, strlen(word)) || is_letter(*sign))
 		return 0;
-	if (!strncmp(sign, "()", 2) || !strncmp(sign, "[]", 2))
+	if (text_begins_with(sign, "()") || text_begins_with(sign, "[]"))
 		return strlen(word) + 2;
 	return strlen(word) + strspn(sign, "<>=+-*/%^&|~!,");
 }
@@ -208,16 +208,16 @@ static size_t skip_brackets(const char *name, size_t at)
 static size_t skip_enclosing_function(const char *name, size_t at)
 {
 	at = skip_template(name, at);
-	if (!strncmp(name + at, " const", 6))
+	if (text_begins_with(name + at, " const"))
 		at += 6;
-	return !strncmp(name + at, "::", 2) ? at : 0;
+	return text_begins_with(name + at, "::") ? at : 0;
 }
 
 static bool is_decltype(const char *name, size_t at)
 {
 	while (at && name[at - 1] == ' ')
 		at--;
-	return at >= 8 && !strncmp(name + at - 8, "decltype", 8);
+	return at >= 8 && text_begins_with(name + at - 8, "decltype");
 }
 
 /* Finds the base name: from the last blank or "::" outside of brackets up to the parameters. */

@@ -315,7 +315,7 @@ bool demangle_rust_v0(struct buffer *ret, const char *name)
 {
 	SCOPED(buffer) text = {0};
 	struct v0 v = {.begin = name + 2, .at = name + 2, .ret = &text};
-	bool is_such = !strncmp(name, "_R", 2) && isupper((unsigned char)name[2]);
+	bool is_such = text_begins_with(name, "_R") && isupper((unsigned char)name[2]);
 
 	if (is_such) {
 		read_path(&v);

@@ -19,7 +19,7 @@ bool launch_stub_is(const char *function, const char *file)
 /* "add" of "add<float>(float*)", which need not be mangled. */
 static void add_base(struct buffer *ret, const char *function)
 {
-	if (!strncmp(function, "_Z", 2))
+	if (text_begins_with(function, "_Z"))
 		demangle_base(ret, function);
 	else
 		buffer_add(ret, function, strcspn(function, "<("));
@@ -39,7 +39,7 @@ void launch_stub_enter(struct launch_stub *s, const char *function)
 		mark += sizeof(stub_mark) - 1;
 		buffer_add(&name, mark, strcspn(mark, "<("));
 		add_base(&s->base, buffer_string(&name));
-		if (!strncmp(buffer_string(&name), "_Z", 2))
+		if (text_begins_with(buffer_string(&name), "_Z"))
 			demangle(&s->signature, name.data);
 	}
 }

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/text.h"
 
 enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t) };
 

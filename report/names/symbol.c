@@ -359,7 +359,7 @@ static size_t merge_python(struct symbols *s, const struct image *image, struct 
 		bool is_place = is_evaluation(&f);
 
 		/* `python -X perf` compiles "py::work:/srv/job.py" for each function, around the loop */
-		if (!strncmp(f.line->function, "py::", 4))
+		if (text_begins_with(f.line->function, "py::"))
 			continue;
 		f.is_interpreter = interpreter && f.module == interpreter;
 		if (is_place && bare) {

@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "report/base/util.h"
 #include "runtime/shared/format/trace_format.h"
@@ -46,7 +45,7 @@ size_t symbol_file_lines(struct symbol_file *f, uint64_t address, struct symbol_
 /* The loop of CPython's interpreter, and whether a file has it. Reads no debug information. */
 static inline bool symbol_is_evaluation(const char *name)
 {
-	return !strncmp(name, "_PyEval_EvalFrameDefault", strlen("_PyEval_EvalFrameDefault"));
+	return text_begins_with(name, "_PyEval_EvalFrameDefault");
 }
 bool symbol_file_is_interpreter(struct symbol_file *f);
 

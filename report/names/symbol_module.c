@@ -65,10 +65,10 @@ static size_t add_file(struct modules *m, const char *path, const struct symbol_
 	f = &m->files[m->file_count];
 	*f = (struct module_file){.path = mem_copy_text(path, strlen(path)), .build = *build};
 	f->shown = shown_path(f);
-	f->is_recorder = !strncmp(base, "libpillion.so", strlen("libpillion.so")) ||
-			 !strncmp(base, "libpillion-lines.so", strlen("libpillion-lines.so")) ||
-			 !strncmp(base, "libpillion-openmp.so", strlen("libpillion-openmp.so")) ||
-			 !strncmp(base, "libpillion-memory.so", strlen("libpillion-memory.so"));
+	f->is_recorder = text_begins_with(base, "libpillion.so") ||
+			 text_begins_with(base, "libpillion-lines.so") ||
+			 text_begins_with(base, "libpillion-openmp.so") ||
+			 text_begins_with(base, "libpillion-memory.so");
 	return m->file_count++;
 }
 

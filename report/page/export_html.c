@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/text.h"
 #include "report/page/export_html.h"
 #include "report/tables/report.h"
 #include "report/tables/run/ledger.h"

@@ -36,7 +36,7 @@ _Static_assert(FORMS < 63, "places have 6 bits for the form");
 
 uint8_t mpi_form_place(const struct function *f)
 {
-	const char *name = f->group != TF_GROUP_MPI || strncmp(f->name, "MPI_", 4) ? "" : f->name + 4;
+	const char *name = f->group == TF_GROUP_MPI && text_begins_with(f->name, "MPI_") ? f->name + 4 : "";
 	bool is_later = name[0] == 'I' && islower(name[1]);
 	size_t length = strlen(name), init = strlen("_init");
 

@@ -231,7 +231,7 @@ static double flop_factor(const char *function, const struct tf_operation *op)
 	const char *letter = function + strlen("cublas");
 	int64_t type;
 
-	if (!strncmp(letter, "Xt", 2))
+	if (text_begins_with(letter, "Xt"))
 		letter += 2;
 	if (operation_field(op, TF_FIELD_TYPE | TF_ROLE_A, &type)) {
 		const struct named_value *n = find_named(cuda_types, type);
@@ -260,7 +260,7 @@ double operation_flops(const char *function, const struct tf_operation *op)
 	double batch = operation_number(op, TF_FIELD_BATCH, 1),
 	       side = operation_number(op, TF_FIELD_MODE, 0) > 0 ? n : m;
 
-	if (strncmp(function, "cublas", 6) != 0)
+	if (!text_begins_with(function, "cublas"))
 		return 0;
 	if (!strcmp(function, "cublasLtMatmul"))
 		return product_of_layouts(op) * flop_factor(function, op);
@@ -285,7 +285,7 @@ bool operation_is_convolution(const char *function, const struct tf_operation *o
 	static const char *const functions[] = {"cudnnConvolutionForward", "cudnnConvolutionBiasActivationForward",
 						"cudnnConvolutionBackwardData", "cudnnConvolutionBackwardFilter"};
 	int64_t found[8];
-	size_t count = strncmp(function, "cudnnBackend", strlen("cudnnBackend"))
+	size_t count = !text_begins_with(function, "cudnnBackend")
 			       ? 0
 			       : operation_fields(op, TF_FIELD_KIND, found, sizeof(found) / sizeof(*found));
 
@@ -308,9 +308,9 @@ unsigned int operation_element(const char *function, unsigned int group, const s
 		n = find_named(types_of(group), type);
 		return n ? n->bytes : 0;
 	}
-	if (group != TF_GROUP_CUBLAS || strncmp(function, "cublas", 6) != 0)
+	if (group != TF_GROUP_CUBLAS || !text_begins_with(function, "cublas"))
 		return 0;
-	letter += strncmp(letter, "Xt", 2) ? 0 : 2;
+	letter += text_begins_with(letter, "Xt") ? 2 : 0;
 	return *letter == 'H' ? 2 : *letter == 'S' ? 4 : *letter == 'D' || *letter == 'C' ? 8 : *letter == 'Z' ? 16 : 0;
 }
 
@@ -337,9 +337,9 @@ enum number_type operation_type(const char *function, unsigned int group, const 
 	for (size_t i = 0; n && i < sizeof(types) / sizeof(*types); i++)
 		if (!strncmp(n->name, types[i].start, strlen(types[i].start)))
 			return types[i].type;
-	if (n || group != TF_GROUP_CUBLAS || strncmp(function, "cublas", 6) != 0)
+	if (n || group != TF_GROUP_CUBLAS || !text_begins_with(function, "cublas"))
 		return NUMBER_UNKNOWN;
-	letter += strncmp(letter, "Xt", 2) ? 0 : 2;
+	letter += text_begins_with(letter, "Xt") ? 2 : 0;
 	return *letter == 'H'			     ? NUMBER_FP16
 	       : *letter == 'S' || *letter == 'C' ? NUMBER_FP32
 	       : *letter == 'D' || *letter == 'Z' ? NUMBER_FP64
@@ -373,7 +373,7 @@ bool operation_product(const char *function, const struct tf_operation *op, int6
 	unsigned int out = operation_number(op, TF_FIELD_M | TF_ROLE_D, 0) > 0 ? TF_ROLE_D : TF_ROLE_C, bytes;
 	bool is_turned = is_lt && operation_number(op, TF_FIELD_TRANSPOSE | TF_ROLE_A, 0) > 0;
 
-	if (strncmp(function, "cublas", 6) != 0 || !(is_lt || strstr(function, "emm")) ||
+	if (!text_begins_with(function, "cublas") || !(is_lt || strstr(function, "emm")) ||
 	    strstr(function, "emmGrouped"))
 		return false;
 	if (!operation_field(op, is_lt ? TF_FIELD_M | out : TF_FIELD_M, &ret_sizes[0]) ||

@@ -73,15 +73,15 @@ static bool add_rule(struct command_line *l, char *name)
 	r = rule_find(name);
 	is_all = !strcmp(name, "all");
 	while ((word = strsep(&rest, ":"))) {
-		if (!strncmp(word, "rows=", 5)) {
+		if (text_begins_with(word, "rows=")) {
 			rows = (uint32_t)strtoul(word + 5, &end, 10);
 			if (!rows || *end)
 				return false;
 		} else if (strchr(word, '=')) {
 			texts_add(&l->remarks, "%s:%s is ignored%s", name, word,
-				  !strncmp(word, "nvtx=", 5)	? ": use --filter-nvtx"
-				  : !strncmp(word, "start=", 6) ||
-						  !strncmp(word, "end=", 4) ? ": use --filter-time"
+				  text_begins_with(word, "nvtx=")	? ": use --filter-nvtx"
+				  : text_begins_with(word, "start=") ||
+						  text_begins_with(word, "end=") ? ": use --filter-time"
 								 : "");
 		} else {
 			return false;

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/base/text.h"
 #include "report/live/capture_files.h"
 #include "report/live/live_table.h"
 #include "report/verbs/verb.h"

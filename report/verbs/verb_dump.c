@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/base/text.h"
 #include "report/live/capture_copy.h"
 #include "report/live/live_runs.h"
 #include "report/verbs/output/envelope.h"

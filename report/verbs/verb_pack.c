@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 
-#include "report/base/text.h"
 #include "report/export/pack/redact.h"
 #include "report/verbs/output/envelope.h"
 #include "report/verbs/output/keep.h"

@@ -133,7 +133,7 @@ static void recover_index(struct recovery *r, const char *path)
 	for (const char *at = buffer_string(&text), *end; (end = strchr(at, '\n')); at = end + 1) {
 		SCOPED(index_line) line = {0};
 
-		if (strncmp(at, "launch\t", 7) != 0)
+		if (!text_begins_with(at, "launch\t"))
 			continue;
 		index_parse(at, (size_t)(end - at), &line);
 		recover_line(r, &line);

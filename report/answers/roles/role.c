@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/text.h"
 #include "report/time/helpers.h"
 
 /* Names of lines are looked up for this many roles and calls of each; more than the least if they take this part of

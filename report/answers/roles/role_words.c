@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "report/answers/roles/role.h"
-#include "report/base/text.h"
 
 const struct code_line *role_call_line(const struct report_context *c, const struct role_call *call)
 {

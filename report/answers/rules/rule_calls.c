@@ -91,7 +91,7 @@ static bool is_interpreter(const struct image *image)
 {
 	const char *base = image->executable ? strrchr(image->executable, '/') : NULL;
 
-	return base && !strncmp(base + 1, "python", strlen("python"));
+	return base && text_begins_with(base + 1, "python");
 }
 
 /* Whether the program itself called the waiting function, or a Python function that waits; a library that was asked

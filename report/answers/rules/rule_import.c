@@ -49,7 +49,7 @@ static size_t package_of(const char *file, const char **ret)
 	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks) && !at; i++)
 		if ((at = strstr(file, marks[i])))
 			at += strlen(marks[i]);
-	if (at && !strncmp(at - strlen("python3"), "python3", strlen("python3")) && strchr(at, '/'))
+	if (at && text_begins_with(at - strlen("python3"), "python3") && strchr(at, '/'))
 		at = strchr(at, '/') + 1;
 	*ret = at;
 	return at ? strcspn(at, "/.") : 0;
@@ -84,7 +84,7 @@ static void read_import(void *context, const char *file, const char *function)
 		r->is_inside |= r->is_user_code;
 	} else if (!attribution_is_library(file)) {
 		r->is_user_code = true;
-	} else if (!r->is_user_code && strncmp(file, "<frozen", strlen("<frozen"))) {
+	} else if (!r->is_user_code && !text_begins_with(file, "<frozen")) {
 		r->package = package_number(r->imports, file);
 	}
 }

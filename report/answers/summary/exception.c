@@ -14,13 +14,6 @@
 
 /* ---- whether it was caught ---- */
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t length = strlen(text), its = strlen(end);
-
-	return length >= its && !strcmp(text + length - its, end);
-}
-
 struct writer {
 	bool is_found, is_bootstrap; /* of the innermost frame that does not merely print */
 	bool has_module;
@@ -32,10 +25,11 @@ static void visit_writer(void *context, const char *file, const char *function)
 	struct writer *w = context;
 
 	for (size_t i = 0; !w->is_found && i < sizeof(printing) / sizeof(*printing); i++)
-		if (ends_with(file, printing[i]))
+		if (text_ends_with(file, printing[i]))
 			return;
 	if (!w->is_found)
-		w->is_bootstrap = ends_with(file, "/threading.py") || ends_with(file, "/multiprocessing/process.py");
+		w->is_bootstrap = text_ends_with(file, "/threading.py") ||
+				  text_ends_with(file, "/multiprocessing/process.py");
 	w->is_found = true;
 	w->has_module |= !strcmp(function, "<module>");
 }
@@ -57,7 +51,7 @@ static bool has_escaped(const struct image *image, const struct tf_exception *he
 /* What Ctrl-C raises was asked for. */
 static bool is_wanted(const char *raised)
 {
-	return strncmp(raised, "KeyboardInterrupt", strlen("KeyboardInterrupt")) != 0;
+	return !text_begins_with(raised, "KeyboardInterrupt");
 }
 
 /* In ascending order. What was given to exec() or `python -c` is "<string>". */
@@ -106,7 +100,7 @@ static void parse(char *text, struct exception *e)
 	for (char *line = strtok_r(text, "\n", &text); line; line = strtok_r(NULL, "\n", &text)) {
 		if (!strcmp(line, "\"\"\"")) {
 			is_sent = e->file;
-		} else if (!strncmp(line, "Traceback ", strlen("Traceback "))) {
+		} else if (text_begins_with(line, "Traceback ")) {
 			if (!is_sent)
 				clear_place(e);
 		} else if (*line == ' ') {

@@ -55,9 +55,9 @@ static void section_add(struct section *s, const char *sum, uint64_t count, cons
  * is in that of the program's functions. */
 static bool is_pythons_own(const char *name)
 {
-	return !strncmp(name, "python:", strlen("python:")) &&
+	return text_begins_with(name, "python:") &&
 	       (strstr(name, "(<frozen ") || strstr(name, "/importlib/") || strstr(name, ":{built-in ") ||
-		!strncmp(name, "python:<module> ", strlen("python:<module> ")));
+		text_begins_with(name, "python:<module> "));
 }
 
 static void section_of_table(struct section *s, const struct table *t, enum column_id total, enum column_id count,

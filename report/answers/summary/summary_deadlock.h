@@ -2,7 +2,6 @@
 /* The lines of the summary about threads that wait for each other. */
 #pragma once
 
-#include "report/base/text.h"
 #include "report/causes/where/place.h"
 
 /* For each proved cycle, up to a few, a line that begins with DEADLOCK and names waiters, holders and their lines.

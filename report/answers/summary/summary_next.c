@@ -30,7 +30,7 @@ static bool is_mpi_library(const char *path)
 {
 	const char *base = strrchr(path, '/');
 
-	return base && (!strncmp(base + 1, "libmpi", 6) || !strncmp(base + 1, "libpmpi", 7));
+	return base && (text_begins_with(base + 1, "libmpi") || text_begins_with(base + 1, "libpmpi"));
 }
 
 /* The words of --trace of the image's run. */

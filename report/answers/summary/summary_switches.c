@@ -147,9 +147,9 @@ static bool is_unoptimized(const char *compiler)
 
 	for (const char *at = compiler; (at = strstr(at, " -O")); at++)
 		level = at;
-	if (!strncmp(compiler, "Go ", 3))
+	if (text_begins_with(compiler, "Go "))
 		return strstr(compiler, " -N");
-	return !strncmp(compiler, "GNU ", 4) && (!level || level[3] == '0');
+	return text_begins_with(compiler, "GNU ") && (!level || level[3] == '0');
 }
 
 static void find_builds(const struct report_context *c, const struct roles *roles, struct buffer *ret)

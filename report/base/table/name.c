@@ -105,11 +105,11 @@ static bool is_version(const char *part, size_t length)
 {
 	size_t digits = 0;
 
-	if (length > 4 && !strncmp(part, "lts_", 4))
+	if (length > 4 && text_begins_with(part, "lts_"))
 		return true;
-	if (length == 7 && !strncmp(part, "__cxx11", 7))
+	if (length == 7 && text_begins_with(part, "__cxx11"))
 		return true;
-	if (length > 2 && !strncmp(part, "__", 2))
+	if (length > 2 && text_begins_with(part, "__"))
 		digits = strspn(part + 2, "0123456789") + 2;
 	else if (length == 17 && *part == 'h')
 		digits = strspn(part + 1, "0123456789abcdef") + 1;
@@ -128,7 +128,7 @@ static void without_lists(struct buffer *ret, const char *text)
 
 		if (ends_with_operator(text, at) && *at != ' ') {
 			/* its arguments are the last thing that is left out */
-			size_t length = strncmp(at, "()", 2) ? strspn(at, "<>=!+-*/%^&|~,[]") : 2;
+			size_t length = text_begins_with(at, "()") ? 2 : strspn(at, "<>=!+-*/%^&|~,[]");
 
 			buffer_add(ret, at, length);
 			return;
@@ -137,7 +137,7 @@ static void without_lists(struct buffer *ret, const char *text)
 		} else if (!strncmp(at, anonymous, strlen(anonymous))) {
 			buffer_text(ret, anonymous);
 			at += strlen(anonymous);
-		} else if (!strncmp(at, " const", 6) || !strncmp(at, " [clone", 7) || *at == '[') {
+		} else if (text_begins_with(at, " const") || text_begins_with(at, " [clone") || *at == '[') {
 			return;
 		} else if (*at == ' ' && !ends_with_operator(text, at)) {
 			ret->size = begin;

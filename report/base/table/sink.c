@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/base/text.h"
 
 #ifdef HAVE_ZLIB
 #include <pthread.h>

@@ -122,10 +122,10 @@ static void describe_address(const char *text, struct buffer *ret)
 	if (colon)
 		port = (unsigned)strtoul(colon + 1, NULL, 16);
 	/* IPv4, also as a mapped IPv6 address. */
-	if (length >= 8 && (length == 8 || !strncmp(text, "0000000000000000FFFF0000", 24)) &&
+	if (length >= 8 && (length == 8 || text_begins_with(text, "0000000000000000FFFF0000")) &&
 	    sscanf(text + length - 8, "%2x%2x%2x%2x", &a, &b, &c, &d) == 4)
 		buffer_print(ret, "%u.%u.%u.%u:%u", d, c, b, a, port);
-	else if (!strncmp(text, "00000000000000000000000001000000:", 33))
+	else if (text_begins_with(text, "00000000000000000000000001000000:"))
 		buffer_print(ret, "[::1]:%u", port);
 	else
 		buffer_print(ret, "[%.*s]:%u", (int)length, text, port);
@@ -188,9 +188,9 @@ void where_describe_descriptor(const struct look *l, const struct look_process *
 	if (!d)
 		return;
 	buffer_text(ret, ", ");
-	if (!strncmp(d->link, "pipe:[", 6))
+	if (text_begins_with(d->link, "pipe:["))
 		describe_pipe(l, p, d->link, is_read, ret);
-	else if (!strncmp(d->link, "socket:[", 8))
+	else if (text_begins_with(d->link, "socket:["))
 		describe_socket(l, p, d->link, ret);
 	else
 		buffer_text(ret, d->link);
@@ -200,7 +200,7 @@ void where_describe_descriptor(const struct look *l, const struct look_process *
 
 static bool is_eventfd(const char *link)
 {
-	return !strncmp(link, "anon_inode:[eventfd] id ", strlen("anon_inode:[eventfd] id "));
+	return text_begins_with(link, "anon_inode:[eventfd] id ");
 }
 
 /* Whether only those who inherited the descriptor can end a wait for it: also of a queue and a FIFO without a name, but
@@ -208,9 +208,9 @@ static bool is_eventfd(const char *link)
 static bool is_inherited(const char *link)
 {
 	const char *space = strrchr(link, ' ');
-	bool has_no_name = *link == '/' && strncmp(link, "/dev/", 5) && space && !strcmp(space, " (deleted)");
+	bool has_no_name = *link == '/' && !text_begins_with(link, "/dev/") && space && !strcmp(space, " (deleted)");
 
-	return has_no_name || !strncmp(link, "pipe:[", 6) || is_eventfd(link);
+	return has_no_name || text_begins_with(link, "pipe:[") || is_eventfd(link);
 }
 
 /* Whether the kernel may notify a process by its eventfd: of a device's or of asynchronous operations. */
@@ -220,12 +220,13 @@ static bool has_notifier(const struct look_process *p)
 		const char *link = p->descriptors[i].link;
 
 		if (!strcmp(link, "anon_inode:[io_uring]") ||
-		    (!strncmp(link, "/dev/", 5) && strncmp(link, "/dev/pts/", 9) && strncmp(link, "/dev/shm/", 9) &&
-		     strcmp(link, "/dev/null") && strcmp(link, "/dev/tty") && strcmp(link, "/dev/urandom")))
+		    (text_begins_with(link, "/dev/") && !text_begins_with(link, "/dev/pts/") &&
+		     !text_begins_with(link, "/dev/shm/") && strcmp(link, "/dev/null") && strcmp(link, "/dev/tty") &&
+		     strcmp(link, "/dev/urandom")))
 			return true;
 	}
 	for (size_t i = 0; i < p->module_count; i++)
-		if (!strncmp(p->modules[i].path, "/[aio]", 6))
+		if (text_begins_with(p->modules[i].path, "/[aio]"))
 			return true;
 	return false;
 }
@@ -236,8 +237,8 @@ const char *where_descriptor_kind(const struct look_process *p, uint32_t number)
 
 	if (!d)
 		return NULL;
-	return !strncmp(d->link, "pipe:[", 6)	  ? "pipe"
-	       : !strncmp(d->link, "socket:[", 8) ? "socket"
+	return text_begins_with(d->link, "pipe:[")	  ? "pipe"
+	       : text_begins_with(d->link, "socket:[") ? "socket"
 	       : is_eventfd(d->link)		  ? "notification by eventfd"
 						  : "file";
 }
@@ -275,7 +276,7 @@ bool where_descriptor_wakers(const struct look *l, const struct look_process *p,
 	bool is_pipe = is_inherited(link), has = false;
 	char peer[48];
 
-	if (strstr(link, " outside") || (!is_pipe && strncmp(link, "socket:[", 8) != 0))
+	if (strstr(link, " outside") || (!is_pipe && !text_begins_with(link, "socket:[")))
 		return false;
 	if (!is_pipe) {
 		if (!find_peer_link(l, p, link, peer))

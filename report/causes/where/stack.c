@@ -165,7 +165,7 @@ static bool is_return(void *context, uint64_t address)
 
 static bool is_recorder(const char *path)
 {
-	return !strncmp(path_base(path), "libpillion", strlen("libpillion"));
+	return text_begins_with(path_base(path), "libpillion");
 }
 
 static struct unwind_registers registers_of(const struct look_thread *t)

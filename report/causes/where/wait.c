@@ -463,7 +463,7 @@ static bool is_c10d_wait(const char *function)
 	static const char *const waits[] = {"Work::wait(", "::monitoredBarrier(", "Store::wait(",
 					    "::finalize_backward("};
 
-	for (size_t i = 0; i < sizeof(waits) / sizeof(*waits) && !strncmp(function, "c10d::", 6); i++)
+	for (size_t i = 0; i < sizeof(waits) / sizeof(*waits) && text_begins_with(function, "c10d::"); i++)
 		if (strstr(function, waits[i]))
 			return true;
 	return false;

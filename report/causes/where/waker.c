@@ -138,7 +138,7 @@ static const char *next_lock(const char *at, const char *word, struct file_lock 
 		at += *at == '\n';
 		if (strncmp(line, word, strlen(word)) != 0 || !colon)
 			continue;
-		ret->waits = !strncmp(colon, ": ->", 4);
+		ret->waits = text_begins_with(colon, ": ->");
 		if (sscanf(colon + (ret->waits ? 4 : 1), " %7s %*s %7s %ld %63s %23s %23s%*[ ]%7[outside]", ret->kind,
 			   ret->access, &ret->pid, ret->file, ret->start, ret->end, outside) >= 6) {
 			ret->is_outside = *outside;

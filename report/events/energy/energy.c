@@ -302,7 +302,7 @@ static const struct energy_source *gpu_by_variable(const struct model *m, const 
 			return NULL;
 	}
 	visible += strspn(visible, " ");
-	if (!strncmp(visible, "GPU-", 4))
+	if (text_begins_with(visible, "GPU-"))
 		return gpu_by_id(m, image->machine, visible, strcspn(visible, ", "));
 	device = (uint32_t)strtoul(visible, &end, 10);
 	return end == visible ? NULL : gpu_by_number(m, image->machine, device);

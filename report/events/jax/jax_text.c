@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "report/base/util.h"
+
 static const struct {
 	const char *word;
 	enum jax_kind kind;
@@ -99,20 +101,15 @@ static bool parse_ours(const char *text, struct jax_text *ret)
 	return false;
 }
 
-static bool begins_with(const char *text, const char *word)
-{
-	return !strncmp(text, word, strlen(word));
-}
-
 static bool parse_xla(const char *text, struct jax_text *ret)
 {
 	*ret = (struct jax_text){0};
-	if (begins_with(text, "XlaModule:") && jax_text_field(text, "hlo_module", &ret->name, &ret->length))
+	if (text_begins_with(text, "XlaModule:") && jax_text_field(text, "hlo_module", &ret->name, &ret->length))
 		ret->kind = JAX_MODULE;
-	else if (begins_with(text, "Thunk:") && (jax_text_field(text, "hlo_op", &ret->name, &ret->length) ||
+	else if (text_begins_with(text, "Thunk:") && (jax_text_field(text, "hlo_op", &ret->name, &ret->length) ||
 						 jax_text_field(text, "name", &ret->name, &ret->length)))
 		ret->kind = JAX_OP;
-	else if (begins_with(text, "XlaCompile") && jax_text_field(text, "module", &ret->name, &ret->length))
+	else if (text_begins_with(text, "XlaCompile") && jax_text_field(text, "module", &ret->name, &ret->length))
 		ret->kind = JAX_BUILD;
 	ret->full = ret->name;
 	ret->full_length = ret->length;

@@ -257,7 +257,7 @@ static const char *const unnamed[NAMES][2];
 
 static const char *const (*names_of(const char *name))[2]
 {
-	bool is_convolution = !strncmp(name, "aten::conv", 10);
+	bool is_convolution = text_begins_with(name, "aten::conv");
 
 	return !is_convolution ? unnamed : strstr(name, "transpose") ? transposed : convolution;
 }
@@ -324,7 +324,7 @@ static void add_dunder_name(const struct operator_field *op, struct buffer *ret)
 /* Most functions have the name of their operator, and its arguments. */
 static bool marker_work_by_name(const struct operator_marker *m, const struct arguments *a, struct operator_work *ret)
 {
-	bool is_dunder = m->op.length > 6 && !strncmp(m->op.text, "__", 2);
+	bool is_dunder = m->op.length > 6 && text_begins_with(m->op.text, "__");
 	SCOPED(buffer) name = {0};
 
 	buffer_text(&name, "aten::");

@@ -45,7 +45,7 @@ bool operator_text_parse(const char *text, struct operator_text *ret)
 		.inputs = field_find(text, ", input_op_ids = ", FIELD_LIST),
 		.arguments = field_find(text, ", arguments = ", FIELD_LIST),
 	};
-	if (!strncmp(text, "c10d::", 6) || operator_is_collective(text))
+	if (text_begins_with(text, "c10d::") || operator_is_collective(text))
 		ret->group = field_find(text, group, FIELD_NAME);
 	end_at(ret, text, &ret->seq, seq);
 	end_at(ret, text, &ret->op_id, op_id);
@@ -73,7 +73,7 @@ bool operator_argument_next(struct operator_argument *a)
 	if (!a->sizes.text || !a->ids.text)
 		return false;
 	a->made_by = strtoull(a->ids.text + 2, &end, 10);
-	if (strncmp(end, ",0)", 3) != 0)
+	if (!text_begins_with(end, ",0)"))
 		a->made_by = 0;
 	return true;
 }

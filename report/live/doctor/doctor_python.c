@@ -23,7 +23,7 @@ static const char ask[] =
 /* "python", "python3", "python3.11", "python3.13t" */
 static bool is_python(const char *name)
 {
-	if (strncmp(name, "python", 6) != 0)
+	if (!text_begins_with(name, "python"))
 		return false;
 	name += 6;
 	name += strspn(name, "0123456789.");

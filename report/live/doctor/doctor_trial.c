@@ -115,7 +115,7 @@ static const char *last_line(struct buffer *output)
 	text = (char *)buffer_string(output);
 	line = strrchr(text, '\n');
 	line = line ? line + 1 : text;
-	return strncmp(line, "pillion: ", 9) ? line : line + 9;
+	return text_begins_with(line, "pillion: ") ? line + strlen("pillion: ") : line;
 }
 
 void doctor_trial(struct doctor *d)

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/base/text.h"
 #include "report/live/live_runs.h"
 #include "report/names/symbol.h"
 #include "runtime/shared/common/clock.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "report/base/text.h"
 #include "report/live/top/top.h"
 #include "runtime/shared/common/clock.h"
 

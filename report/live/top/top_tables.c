@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/text.h"
 #include "report/events/filter.h"
 #include "report/live/top/top.h"
 #include "report/tables/report.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recognises dumps and reads them. Formats: README.md. */
-#include "report/base/text.h"
 #include "report/read/dumps/dumps.h"
 
 #include <ctype.h>
@@ -113,7 +112,7 @@ static void read_flight(struct dumps *d, const char *path, const struct buffer *
 	uint64_t rank, damaged = 0;
 	struct err err;
 
-	if (strncmp(facts->version, "2.", 2) != 0) {
+	if (!text_begins_with(facts->version, "2.")) {
 		texts_add(problems, "%s: version '%s' of PyTorch's flight recorder cannot be read; 2.x can", path,
 			  facts->version);
 	} else if (!rank_of(path, &rank)) {
@@ -147,7 +146,7 @@ static void read_line(struct dumps *d, const char *text, size_t size, struct ins
 
 	of->lines++;
 	dumps_store_look(d->store, text, size, &facts);
-	is_known = !strncmp(facts.version, "v4", 2);
+	is_known = text_begins_with(facts.version, "v4");
 	if (facts.is_inspector && *facts.version && !is_known) {
 		if (!of->unknown++)
 			memcpy(of->version, facts.version, sizeof(of->version));
@@ -229,7 +228,7 @@ static void read_file(struct dumps *d, const char *path, FILE *file, struct text
 			  "%s: a pickle is not read, because that executes what it says; if your own job wrote it, the "
 			  "user's guide has a command that makes JSON of it",
 			  path);
-	} else if (facts.is_inspector || (size > 0 && !facts.is_json && !strncmp(line, "{\"header\"", 9))) {
+	} else if (facts.is_inspector || (size > 0 && !facts.is_json && text_begins_with(line, "{\"header\""))) {
 		read_inspector(d, path, file, &line, &capacity, size, skipped, problems);
 	} else if (size > 0) {
 		buffer_add(&text, line, (size_t)size);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/base/text.h"
 #include "report/read/job/command.h"
 
 #include <ctype.h>
@@ -103,7 +102,7 @@ static void add_masked(struct buffer *ret, const char *text)
 		if (value)
 			/* an argument that begins with the name has nothing but its value */
 			end = from == text && *at == '=' ? value + strlen(value) : value_end(value, *at == ':');
-		else if (!strncmp(at, "://", 3))
+		else if (text_begins_with(at, "://"))
 			end = url_password(at + 3, &value);
 		if (end) {
 			buffer_add(ret, from, (size_t)(value - from));

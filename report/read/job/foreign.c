@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/base/text.h"
 
 /* The first match counts: of the ending, or of the first bytes. */
 static const struct {

@@ -127,7 +127,7 @@ void image_program(const struct image *image, char *ret, size_t size)
 	const char *base = image_file_name(image), *word, *script;
 	size_t length = model_command_word(image->command, 0, &word), script_length;
 
-	if (!strncmp(base, "python", 6) && python_script(image->command, &script, &script_length)) {
+	if (text_begins_with(base, "python") && python_script(image->command, &script, &script_length)) {
 		word = script;
 		length = script_length;
 	}

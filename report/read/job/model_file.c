@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/text.h"
 #include "report/read/job/model_files.h"
 
 void files_add(struct files *l, char *path, const char *name, struct pack_file *packed)

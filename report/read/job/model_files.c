@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 
 #include "report/base/parallel.h"
-#include "report/base/text.h"
 #include "report/read/job/foreign.h"
 #include "report/read/job/model_files.h"
 #include "runtime/shared/base/object_name.h"
@@ -186,7 +185,7 @@ static int check_format(const char *path, const struct mapping *file, struct err
 
 	for (; at; at = strchr(at, '\n')) {
 		at += *at == '\n';
-		if (!strncmp(at, "format=", 7))
+		if (text_begins_with(at, "format="))
 			format = strtoul(at + 7, NULL, 10);
 	}
 	free(text);

@@ -250,7 +250,7 @@ const struct run_record *model_run(const struct model *m, const struct image *im
 static void step_name(const struct run_record *r, struct buffer *ret)
 {
 	const char *name = r ? strchr(r->key, ':') : NULL;
-	bool is_slurm = r && *r->step && !strncmp(r->key, "slurm:", 6);
+	bool is_slurm = r && *r->step && text_begins_with(r->key, "slurm:");
 
 	buffer_clear(ret);
 	if (!r)

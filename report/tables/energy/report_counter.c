@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "report/base/text.h"
 #include "report/events/energy/counter.h"
 #include "report/events/filter.h"
 #include "report/tables/report.h"

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "report/base/text.h"
 #include "report/events/cuda/graph.h"
 #include "report/tables/run/ledger.h"
 

@@ -234,7 +234,7 @@ static void line_profile_done(struct line_profile *p)
 
 static bool is_note(const char *text)
 {
-	return text && !strncmp(text, "--lines-of: ", strlen("--lines-of: "));
+	return text && text_begins_with(text, "--lines-of: ");
 }
 
 /* The first note of a process about --lines-of: of the index, or of a trace. */

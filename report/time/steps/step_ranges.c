@@ -32,7 +32,7 @@ enum range_role step_role(const char *name)
 		return NAMED_PYTORCH;
 	if (!strncmp(name, TF_STEP_OPTIMIZER, strlen(TF_STEP_OPTIMIZER)))
 		return NAMED_OPTIMIZER;
-	if (!strncmp(name, "Optimizer.", 10) || !strncmp(name, "enumerate(DataLoader)", 21))
+	if (text_begins_with(name, "Optimizer.") || text_begins_with(name, "enumerate(DataLoader)"))
 		return NAMED_NONE;
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (!strncasecmp(name, words[i], strlen(words[i])))

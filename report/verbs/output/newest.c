@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/base/text.h"
 #include "report/read/job/model.h"
 #include "report/verbs/verb.h"
 

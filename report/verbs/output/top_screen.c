@@ -463,9 +463,9 @@ static void key_pressed(const struct top *t, const char *keys)
 		verb_run(t, *keys == 's' ? "start" : *keys == 'x' ? "stop" : "dump");
 	else if (*keys == '/')
 		memset(screen.filter, 0, sizeof(screen.filter)), screen.is_typing = true;
-	else if (!strncmp(keys, "\033[A", 3) || *keys == 'k')
+	else if (text_begins_with(keys, "\033[A") || *keys == 'k')
 		select_by(t, -1);
-	else if (!strncmp(keys, "\033[B", 3) || *keys == 'j')
+	else if (text_begins_with(keys, "\033[B") || *keys == 'j')
 		select_by(t, 1);
 	else if (*keys == '\n' || *keys == '\r')
 		screen.expanded = screen.expanded == screen.selected ? 0 : screen.selected;
