@@ -200,9 +200,8 @@ static void edit_words(const struct choice *k, const uint32_t *functions, size_t
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct own_function *function = &k->own.functions[functions[i]];
-		const char *base = strrchr(function->file, '/');
 
-		buffer_print(ret, "%s%s%s%s", i ? "|" : "function~", base ? base + 1 : function->file,
+		buffer_print(ret, "%s%s%s%s", i ? "|" : "function~", path_name(function->file),
 			     *function->file ? ":" : "", function->name);
 	}
 	buffer_text(ret, "=0");

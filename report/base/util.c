@@ -144,6 +144,16 @@ void buffer_done(struct buffer *b)
 	*b = (struct buffer){0};
 }
 
+bool text_is(const char *text, const char *other)
+{
+	return !strcmp(text, other);
+}
+
+bool text_has(const char *text, const char *part)
+{
+	return strstr(text, part);
+}
+
 bool text_begins_with(const char *text, const char *begin)
 {
 	return !strncmp(text, begin, strlen(begin));
@@ -154,6 +164,20 @@ bool text_ends_with(const char *text, const char *end)
 	size_t length = strlen(text), tail = strlen(end);
 
 	return length > tail && !memcmp(text + length - tail, end, tail);
+}
+
+bool text_any_of(bool (*test)(const char *text, const char *other), const char *text, const char *const *others)
+{
+	while (*others && !test(text, *others))
+		others++;
+	return *others;
+}
+
+const char *path_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
 }
 
 void texts_add(struct texts *t, const char *format, ...)

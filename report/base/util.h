@@ -76,9 +76,18 @@ struct texts {
 void texts_add(struct texts *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void texts_done(struct texts *t);
 
+bool text_is(const char *text, const char *other);
+bool text_has(const char *text, const char *part);
 bool text_begins_with(const char *text, const char *begin);
 /* False if there is nothing before the end. */
 bool text_ends_with(const char *text, const char *end);
+
+/* Whether one of these tests holds for any of several texts. */
+#define text_any(test, text, ...) text_any_of(test, text, (const char *const[]){__VA_ARGS__, NULL})
+bool text_any_of(bool (*test)(const char *text, const char *other), const char *text, const char *const *others);
+
+/* What follows the last slash. */
+const char *path_name(const char *path);
 
 /* ---- a map from two words to one ---- */
 

@@ -23,7 +23,7 @@ void descriptors_init(struct descriptors *d, const struct trace *t)
 		list_add(d, (struct descriptor){
 				    of.head.from_ticks, of.head.fd, of.head.kind, of.head.generation,
 				    of.head.kind == TF_DESCRIPTOR_OTHER && text_begins_with(of.text, "pipe:"),
-				    is_file && (text_begins_with(of.text, "/dev/pts/") || text_begins_with(of.text, "/dev/tty")),
+				    is_file && text_any(text_begins_with, of.text, "/dev/pts/", "/dev/tty"),
 				    &t->blobs[i]});
 	}
 	if (d->count)

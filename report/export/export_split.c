@@ -72,7 +72,7 @@ static void select_part(struct split_export *p, uint64_t from_ns, uint64_t to_ns
 /* "a/report1.json.gz" becomes "a/report1.002.json.gz". */
 static void part_name(const char *path, size_t number, struct buffer *ret)
 {
-	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	const char *base = path_name(path);
 	const char *dot = *base ? strchr(base + 1, '.') : NULL, *end = dot ? dot : path + strlen(path);
 
 	buffer_add(ret, path, (size_t)(end - path));

@@ -14,25 +14,17 @@ enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t), POLLING_FRAMES = 8 };
 /* Python that no person wrote: of torch.compile (in /tmp/torchinductor_USER/) and torch.fx, attrs, NumPy. */
 static bool is_of_generator(const char *path)
 {
-	static const char *const names[] = {"<eval_with_key>", "<attrs generated", "<__array_function__"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strncmp(path, names[i], strlen(names[i])))
-			return true;
-	return strstr(path, "/torchinductor_");
+	return text_any(text_begins_with, path, "<eval_with_key>", "<attrs generated", "<__array_function__") ||
+	       strstr(path, "/torchinductor_");
 }
 
 /* Of Rust: the standard library by the names that its build has given to its files, and packages. */
 static bool is_of_rust(const char *path)
 {
-	static const char *const begins[] = {"/rustc/", "/rust/deps/", "library/std/src/", "library/core/src/",
-					     "library/alloc/src/"};
-
-	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
-		if (text_begins_with(path, begins[i]) && text_ends_with(path, ".rs"))
-			return true;
-	return strstr(path, "/lib/rustlib/src/rust/") || strstr(path, "/.cargo/registry/") ||
-	       strstr(path, "/.cargo/git/");
+	return (text_ends_with(path, ".rs") && text_any(text_begins_with, path, "/rustc/", "/rust/deps/",
+							"library/std/src/", "library/core/src/",
+							"library/alloc/src/")) ||
+	       text_any(text_has, path, "/lib/rustlib/src/rust/", "/.cargo/registry/", "/.cargo/git/");
 }
 
 /* Whether the first `size` bytes name a directory in which Go is installed: go, go-1.19 or go1.22.1. */
@@ -86,9 +78,9 @@ bool attribution_is_library(const char *path)
 {
 	static const char *const marks[] = {"/lib/python", "/lib64/python"};
 
-	if (text_begins_with(path, "<frozen") || text_begins_with(path, "node:") ||
-	    is_of_generator(path) || strstr(path, "/site-packages/") || strstr(path, "/dist-packages/") ||
-	    strstr(path, "/node_modules/") || is_of_rust(path) || is_of_go(path))
+	if (text_any(text_begins_with, path, "<frozen", "node:") || is_of_generator(path) ||
+	    text_any(text_has, path, "/site-packages/", "/dist-packages/", "/node_modules/") || is_of_rust(path) ||
+	    is_of_go(path))
 		return true;
 	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
 		const char *found = strstr(path, marks[i]);
@@ -101,22 +93,16 @@ bool attribution_is_library(const char *path)
 
 bool attribution_is_generated(const char *file)
 {
-	return *file == '<' && !text_begins_with(file, "<stdin") &&
-	       !text_begins_with(file, "<ipython");
+	return *file == '<' && !text_any(text_begins_with, file, "<stdin", "<ipython");
 }
 
 bool attribution_is_import(const char *file, const char *function)
 {
-	static const char *const names[] = {"_find_and_load", "_find_and_load_unlocked", "_load_unlocked",
-					    "_handle_fromlist", "_gcd_import", "exec_module", "load_module"};
 	const char *dot = strrchr(function, '.'), *name = dot ? dot + 1 : function;
 
-	if (!text_begins_with(file, "<frozen importlib"))
-		return false;
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(name, names[i]))
-			return true;
-	return false;
+	return text_begins_with(file, "<frozen importlib") &&
+	       text_any(text_is, name, "_find_and_load", "_find_and_load_unlocked", "_load_unlocked",
+			"_handle_fromlist", "_gcd_import", "exec_module", "load_module");
 }
 
 static void find_import(void *context, const char *file, const char *function)
@@ -136,41 +122,25 @@ bool attribution_has_import(const struct image *image, uint32_t stack)
 
 bool attribution_is_system(const char *module)
 {
-	static const char *const places[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"};
-	const char *base = strrchr(module, '/');
-
-	base = base ? base + 1 : module;
-	if (text_begins_with(base, "python3") || text_begins_with(base, "libpython3"))
-		return true;
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
-		if (!strncmp(module, places[i], strlen(places[i])))
-			return true;
-	return attribution_is_library(module);
+	return text_any(text_begins_with, path_name(module), "python3", "libpython3") ||
+	       text_any(text_begins_with, module, "/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/") ||
+	       attribution_is_library(module);
 }
 
 bool attribution_is_systems_program(const struct image *image)
 {
-	static const char *const places[] = {"/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/"};
-
-	for (size_t i = 0; image->executable && i < sizeof(places) / sizeof(*places); i++)
-		if (!strncmp(image->executable, places[i], strlen(places[i])))
-			return true;
-	return false;
+	return image->executable &&
+	       text_any(text_begins_with, image->executable, "/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/");
 }
 
 bool attribution_is_python_program(const struct image *image)
 {
-	const char *base = image->executable ? strrchr(image->executable, '/') : NULL;
-
-	return base && text_begins_with(base + 1, "python");
+	return image->executable && text_begins_with(path_name(image->executable), "python");
 }
 
 bool attribution_is_openmp(const char *module)
 {
-	const char *base = strrchr(module, '/');
-
-	return base && (text_begins_with(base + 1, "libgomp") || text_begins_with(base + 1, "libiomp") ||
-			text_begins_with(base + 1, "libomp"));
+	return text_any(text_begins_with, path_name(module), "libgomp", "libiomp", "libomp");
 }
 
 bool attribution_uses_module(const struct image *image, bool (*is_such)(const char *path))
@@ -193,15 +163,8 @@ bool attribution_uses_module(const struct image *image, bool (*is_such)(const ch
 
 bool attribution_is_mpi(const char *module)
 {
-	static const char *const names[] = {"libmpi", "libopen-pal", "libopen-rte", "libprrte", "libpmix",
-					    "libpmpi", "libucp",     "libuct",	    "libucs",	"libpsm",
-					    "libfabric"};
-	const char *base = strrchr(module, '/');
-
-	for (size_t k = 0; base && k < sizeof(names) / sizeof(*names); k++)
-		if (!strncmp(base + 1, names[k], strlen(names[k])))
-			return true;
-	return false;
+	return text_any(text_begins_with, path_name(module), "libmpi", "libopen-pal", "libopen-rte", "libprrte",
+			"libpmix", "libpmpi", "libucp", "libuct", "libucs", "libpsm", "libfabric");
 }
 
 bool attribution_is_of_mpi(struct symbols *s, const struct image *image, uint32_t stack)
@@ -230,10 +193,7 @@ bool attribution_polls(struct symbols *s, const struct image *image, uint32_t st
 
 bool attribution_is_interpreter_file(const char *module)
 {
-	const char *base = strrchr(module, '/');
-
-	base = base ? base + 1 : module;
-	return text_begins_with(base, "python") || text_begins_with(base, "libpython");
+	return text_any(text_begins_with, path_name(module), "python", "libpython");
 }
 
 bool attribution_is_interpreter(struct symbols *s, const struct image *image, uint32_t stack)
@@ -247,14 +207,9 @@ bool attribution_is_interpreter(struct symbols *s, const struct image *image, ui
  * calls, such as builtin_sorted. */
 static bool is_operator(const char *function)
 {
-	static const char *const parts[] = {"dealloc", "next", "x_add", "x_sub", "insertdict"};
-
-	if (text_begins_with(function, "Py") || text_begins_with(function, "_Py"))
+	if (text_any(text_begins_with, function, "Py", "_Py"))
 		return !strcasestr(function, "call"); /* PyObject_Vectorcall */
-	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
-		if (strstr(function, parts[i]))
-			return true;
-	return false;
+	return text_any(text_has, function, "dealloc", "next", "x_add", "x_sub", "insertdict");
 }
 
 bool attribution_runs_python(struct symbols *s, const struct image *image, uint32_t stack)

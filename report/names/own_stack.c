@@ -103,23 +103,17 @@ static void add_frame(struct own_stacks *o, struct symbol_frame *f)
 /* Code of frameworks around the work of a model: what it calls is the network, its gradients, its optimizer. */
 static bool is_model(const char *file)
 {
-	static const char *const ends[] = {"/torch/nn/modules/module.py", "/torch/autograd/graph.py",
-					   "/torch/autograd/__init__.py", "/torch/_tensor.py"};
-	bool is_such = strstr(file, "/torch/optim/") || strstr(file, "/torch/_dynamo/") ||
-		       strstr(file, "/torchinductor_");
-
-	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
-		is_such |= text_ends_with(file, ends[i]);
-	return is_such;
+	return text_any(text_has, file, "/torch/optim/", "/torch/_dynamo/", "/torchinductor_") ||
+	       text_any(text_ends_with, file, "/torch/nn/modules/module.py", "/torch/autograd/graph.py",
+			"/torch/autograd/__init__.py", "/torch/_tensor.py");
 }
 
 /* "torch.optim" for .../site-packages/torch/optim/__init__.py. */
 static void module_words(const char *file, struct buffer *ret)
 {
 	static const char *const marks[] = {"/site-packages/", "/dist-packages/", "/lib-dynload/"};
-	const char *name = strrchr(file, '/'), *end;
+	const char *name = path_name(file), *end;
 
-	name = name ? name + 1 : file;
 	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
 		if (strstr(file, marks[i]))
 			name = strstr(file, marks[i]) + strlen(marks[i]);
@@ -238,21 +232,10 @@ static bool find_compiled(struct own_stacks *o, const struct image *image, uint3
 	return false;
 }
 
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static bool is_libc(const char *module)
 {
-	static const char *const names[] = {"libc.so", "libc-", "libm.so", "libm-", "libpthread", "ld-"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strncmp(base_of(module), names[i], strlen(names[i])))
-			return true;
-	return false;
+	return text_any(text_begins_with, path_name(module), "libc.so", "libc-", "libm.so", "libm-", "libpthread",
+			"ld-");
 }
 
 /* Of a stack of native code: the innermost function with a name, not of libc, which any program calls. What has no name
@@ -281,7 +264,7 @@ static void add_foreign_frame(struct own_stacks *o, const struct image *image, s
 	ret->count++;
 	if (is_users || !*f->module || (image->executable && !strcmp(f->module, image->executable)))
 		return;
-	buffer_text(&library, base_of(f->module));
+	buffer_text(&library, path_name(f->module));
 	ret->callee = text_of(o, &library);
 }
 
@@ -310,15 +293,13 @@ static void add_foreign(struct own_stacks *o, const struct image *image, uint32_
 /* Of the interpreter, and of libc. */
 static bool is_end(struct own_stacks *o, const struct image *image, uint32_t stack)
 {
-	static const char *const names[] = {"Py_FinalizeEx", "exit", "__run_exit_handlers"};
 	size_t count = symbols_native(o->attribution.symbols, image, stack, o->read, STACK_FRAMES);
 
 	for (size_t i = 0; i < count; i++) {
 		const char *function = symbols_function(o->attribution.symbols, &o->read[i]);
 
-		for (size_t k = 0; function && k < sizeof(names) / sizeof(*names); k++)
-			if (!strcmp(function, names[k]))
-				return true;
+		if (function && text_any(text_is, function, "Py_FinalizeEx", "exit", "__run_exit_handlers"))
+			return true;
 	}
 	return false;
 }

@@ -474,9 +474,8 @@ static bool finds_interpreter(struct symbols *s, struct symbol_frame *frames, si
 {
 	while (count-- > 0) {
 		struct symbol_frame *f = &frames[count];
-		const char *base = strrchr(f->module, '/');
 
-		if (!*f->module || !strstr(base ? base : f->module, called))
+		if (!*f->module || !strstr(path_name(f->module), called))
 			continue;
 		while (symbols_inlined_in(s, f))
 			;

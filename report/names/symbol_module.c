@@ -58,17 +58,14 @@ static char *shown_path(const struct module_file *f)
 
 static size_t add_file(struct modules *m, const char *path, const struct symbol_build *build)
 {
-	const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 	struct module_file *f;
 
 	m->files = mem_grow(m->files, m->file_count, &m->file_capacity, sizeof(*m->files));
 	f = &m->files[m->file_count];
 	*f = (struct module_file){.path = mem_copy_text(path, strlen(path)), .build = *build};
 	f->shown = shown_path(f);
-	f->is_recorder = text_begins_with(base, "libpillion.so") ||
-			 text_begins_with(base, "libpillion-lines.so") ||
-			 text_begins_with(base, "libpillion-openmp.so") ||
-			 text_begins_with(base, "libpillion-memory.so");
+	f->is_recorder = text_any(text_begins_with, path_name(path), "libpillion.so", "libpillion-lines.so",
+				  "libpillion-openmp.so", "libpillion-memory.so");
 	return m->file_count++;
 }
 
@@ -87,7 +84,7 @@ static size_t executed_as(const struct image *image, const char **ret)
 const char *modules_called(struct modules *m, size_t file)
 {
 	struct module_file *f = &m->files[file];
-	const char *base = strrchr(f->shown, '/') ? strrchr(f->shown, '/') + 1 : f->shown, *name = NULL, *word;
+	const char *base = path_name(f->shown), *name = NULL, *word;
 	size_t length = 0;
 
 	for (size_t i = 0; !f->called && i < m->model->image_count; i++) {
@@ -140,9 +137,7 @@ static int open_object(const struct modules *m, struct module_file *f)
 		return code;
 	object_name(name, f->build.id, f->build.id_length, f->build.file.size, f->build.file.mtime_ns);
 	for (size_t i = 0; i < objects->count && code; i++) {
-		const char *base = strrchr(objects->items[i], '/');
-
-		if (base && !strcmp(base + 1, name))
+		if (!strcmp(path_name(objects->items[i]), name))
 			code = symbol_file_open(objects->items[i], NULL, &f->file);
 	}
 	return code;

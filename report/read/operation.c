@@ -282,8 +282,6 @@ double operation_flops(const char *function, const struct tf_operation *op)
 /* enum kinds: conv-fwd, conv-bwd-filter, conv-bwd-data */
 bool operation_is_convolution(const char *function, const struct tf_operation *op)
 {
-	static const char *const functions[] = {"cudnnConvolutionForward", "cudnnConvolutionBiasActivationForward",
-						"cudnnConvolutionBackwardData", "cudnnConvolutionBackwardFilter"};
 	int64_t found[8];
 	size_t count = !text_begins_with(function, "cudnnBackend")
 			       ? 0
@@ -292,10 +290,8 @@ bool operation_is_convolution(const char *function, const struct tf_operation *o
 	for (size_t i = 0; i < count; i++)
 		if (found[i] >= 10 && found[i] <= 12)
 			return true;
-	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
-		if (!strcmp(function, functions[i]))
-			return true;
-	return false;
+	return text_any(text_is, function, "cudnnConvolutionForward", "cudnnConvolutionBiasActivationForward",
+			"cudnnConvolutionBackwardData", "cudnnConvolutionBackwardFilter");
 }
 
 unsigned int operation_element(const char *function, unsigned int group, const struct tf_operation *op)

@@ -2,7 +2,6 @@
 #include "report/time/helpers.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/names/attribution.h"
 #include "report/time/startup.h"
@@ -21,13 +20,8 @@ struct helpers_pass {
 
 static bool is_shell(const struct image *image)
 {
-	static const char *const shells[] = {"sh",  "bash", "dash",    "zsh",	  "ksh",  "busybox",
-					     "env", "time", "timeout", "setsid", "nohup", "nice"};
-
-	for (size_t i = 0; i < sizeof(shells) / sizeof(*shells); i++)
-		if (!strcmp(image_file_name(image), shells[i]))
-			return true;
-	return false;
+	return text_any(text_is, image_file_name(image), "sh", "bash", "dash", "zsh", "ksh", "busybox", "env", "time",
+			"timeout", "setsid", "nohup", "nice");
 }
 
 /* ---- idle helpers ---- */
@@ -81,15 +75,13 @@ static bool is_idle_thread(const struct thread_time *t)
 /* A daemon of an MPI library, or a thread of one: a helper, whatever it does. */
 static bool is_infrastructure(struct helpers_pass *k, const struct thread_time *t)
 {
-	static const char *const daemons[] = {"orted", "prted", "hydra_pmi_proxy", "hydra_bstrap_proxy"};
 	struct attribution *a = &k->attribution;
 	struct symbol_frame frame;
 	uint32_t stack = t->blocked.count ? t->blocked.calls[0].stack : 0;
 	bool is_users;
 
-	for (size_t i = 0; i < sizeof(daemons) / sizeof(*daemons); i++)
-		if (!strcmp(image_file_name(t->image), daemons[i]))
-			return true;
+	if (text_any(text_is, image_file_name(t->image), "orted", "prted", "hydra_pmi_proxy", "hydra_bstrap_proxy"))
+		return true;
 	return t->origin != THREAD_MAIN && attribution_is_of_mpi(a->symbols, t->image, stack) &&
 	       !(attribution_stack(a, t->image, stack, &frame, &is_users) && is_users);
 }

@@ -22,6 +22,8 @@ Test(function_kind, the_longest_word_applies)
 	cr_expect_eq(of("getaddrinfo").waits, BLOCKED_SOCKET);
 	cr_expect_eq(of("sem_wait").does, FUNCTION_AWAITS);
 	cr_expect_eq(of("sem_post").does, FUNCTION_WAKES);
+	cr_expect_eq(of("killpg").does, FUNCTION_SIGNALS);
+	cr_expect_eq(of("pthread_kill").does, 0);
 }
 
 Test(function_kind, a_word_within_a_name_tells_nothing)

@@ -86,14 +86,6 @@ static bool is_python_wait(struct symbols *symbols, struct symbol_frame *f)
 	return strstr(f->line->function, "synchronize") || strstr(f->line->function, "wait");
 }
 
-/* Without a stack: a program in C or C++ calls CUDA itself, an interpreter has libraries that do. */
-static bool is_interpreter(const struct image *image)
-{
-	const char *base = image->executable ? strrchr(image->executable, '/') : NULL;
-
-	return base && text_begins_with(base + 1, "python");
-}
-
 /* Whether the program itself called the waiting function, or a Python function that waits; a library that was asked
  * for something else (a number, a copy) waits implicitly. */
 static bool find_asked(struct call_lines *l, const struct image *image, uint32_t stack)
@@ -108,7 +100,8 @@ static bool find_asked(struct call_lines *l, const struct image *image, uint32_t
 		return true;
 	while (at < count && strstr(frames[at].module, "/libcuda"))
 		at++;
-	return at < count ? !attribution_is_system(frames[at].module) : !is_interpreter(image);
+	/* without a stack: a program in C or C++ calls CUDA itself, an interpreter has libraries that do */
+	return at < count ? !attribution_is_system(frames[at].module) : !attribution_is_python_program(image);
 }
 
 static bool is_asked_for(struct call_lines *l, const struct image *image, uint32_t stack)

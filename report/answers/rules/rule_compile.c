@@ -33,21 +33,16 @@ struct compilations {
 
 static bool is_other_compiler_file(const char *file)
 {
-	static const char *const parts[] = {"/torch/_dynamo/convert_frame.py", "/torch/_inductor/",
-					    "/numba/core/compiler", "/triton/compiler/"};
-
 	/* Threads of the pool of compile workers wait for work or for results. */
 	if (strstr(file, "/torch/_inductor/compile_worker/"))
 		return false;
-	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
-		if (strstr(file, parts[i]))
-			return true;
-	return false;
+	return text_any(text_has, file, "/torch/_dynamo/convert_frame.py", "/torch/_inductor/",
+			"/numba/core/compiler", "/triton/compiler/");
 }
 
 static bool is_compiler_file(const char *file)
 {
-	return strstr(file, "/jax/_src/compiler.py") || strstr(file, "/jax/_src/interpreters/mlir.py") ||
+	return text_any(text_has, file, "/jax/_src/compiler.py", "/jax/_src/interpreters/mlir.py") ||
 	       is_other_compiler_file(file);
 }
 

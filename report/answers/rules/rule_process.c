@@ -27,14 +27,6 @@ static bool is_short(const struct job_time *t, const struct model *m, size_t pro
 	return p->parent != SIZE_MAX && !p->is_running && t->partition.processes[process].cpu_ns < SHORT_NS;
 }
 
-static const char *program_of(const struct image *image)
-{
-	const char *path = image->executable && *image->executable ? image->executable : "?";
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* The line of the parent that waits for them, or for what they write: of the role's longest such wait. */
 static void add_line(struct rules *r, const struct job_time *t, struct finding *f)
 {
@@ -89,7 +81,7 @@ void rule_short_processes(struct rules *r, struct finding *f)
 	for (size_t i = 0; i < m->process_count; i++) {
 		const struct process *p = &m->processes[i];
 		const struct image *last = &m->images[p->first_image + p->image_count - 1];
-		const char *program = program_of(last);
+		const char *program = image_file_name(last);
 
 		known += t->partition.processes[i].cpu_ns != TF_USAGE_UNKNOWN;
 		if (!is_short(t, m, i))

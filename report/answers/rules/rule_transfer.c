@@ -33,14 +33,9 @@ struct transfers {
 
 static bool is_transfer_file(const char *file)
 {
-	static const char *const parts[] = {"/multiprocessing/queues.py", "/multiprocessing/connection.py",
-					    "/multiprocessing/reduction.py", "/cloudpickle/cloudpickle.py",
-					    "/loky/backend/queues.py", "/loky/backend/reduction.py"};
-
-	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
-		if (strstr(file, parts[i]))
-			return true;
-	return false;
+	return text_any(text_has, file, "/multiprocessing/queues.py", "/multiprocessing/connection.py",
+			"/multiprocessing/reduction.py", "/cloudpickle/cloudpickle.py", "/loky/backend/queues.py",
+			"/loky/backend/reduction.py");
 }
 
 /* Frames of serialization, inside of which there is none of the user's code. */

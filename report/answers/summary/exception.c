@@ -21,15 +21,13 @@ struct writer {
 
 static void visit_writer(void *context, const char *file, const char *function)
 {
-	static const char *const printing[] = {"/traceback.py", "/contextlib.py", "/codecs.py", "/_colorize.py"};
 	struct writer *w = context;
 
-	for (size_t i = 0; !w->is_found && i < sizeof(printing) / sizeof(*printing); i++)
-		if (text_ends_with(file, printing[i]))
-			return;
+	if (!w->is_found && /* those print */
+	    text_any(text_ends_with, file, "/traceback.py", "/contextlib.py", "/codecs.py", "/_colorize.py"))
+		return;
 	if (!w->is_found)
-		w->is_bootstrap = text_ends_with(file, "/threading.py") ||
-				  text_ends_with(file, "/multiprocessing/process.py");
+		w->is_bootstrap = text_any(text_ends_with, file, "/threading.py", "/multiprocessing/process.py");
 	w->is_found = true;
 	w->has_module |= !strcmp(function, "<module>");
 }

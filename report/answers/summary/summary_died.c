@@ -161,12 +161,8 @@ static bool has_raised(const struct process *p, const struct exception *e, bool 
 /* It was raised because another process is gone. In the words of the operating system, gloo and NCCL. */
 static bool lost_a_peer(const struct died *d)
 {
-	static const char *const words[] = {"by peer", "Broken pipe", "remote process exited"};
-
-	for (size_t i = 0; d->exception.image && i < sizeof(words) / sizeof(*words); i++)
-		if (strstr(d->exception.text, words[i]))
-			return true;
-	return false;
+	return d->exception.image &&
+	       text_any(text_has, d->exception.text, "by peer", "Broken pipe", "remote process exited");
 }
 
 static bool was_raised_after_signal(const struct model *m, const struct died *d)

@@ -33,12 +33,7 @@ struct sent {
 
 static bool sends_signals(const struct function *f)
 {
-	static const char *const names[] = {"kill", "killpg", "tgkill", "pidfd_send_signal"};
-
-	for (size_t i = 0; f && i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(f->name, names[i]))
-			return true;
-	return false;
+	return f && f->kind.does & FUNCTION_SIGNALS;
 }
 
 static void visit_sent(struct scan *s, const struct event *e)

@@ -28,9 +28,7 @@ struct messages {
 
 static bool is_mpi_library(const char *path)
 {
-	const char *base = strrchr(path, '/');
-
-	return base && (text_begins_with(base + 1, "libmpi") || text_begins_with(base + 1, "libpmpi"));
+	return text_any(text_begins_with, path_name(path), "libmpi", "libpmpi");
 }
 
 /* The words of --trace of the image's run. */
@@ -128,10 +126,9 @@ static bool has_no_name(const struct report_context *c, const struct role_call *
 static const char *how_to_name(const struct model *m, const struct process *p)
 {
 	const char *executable = m->images[p->first_image + p->image_count - 1].executable;
-	const char *base = executable ? strrchr(executable, '/') : NULL;
 
-	for (size_t k = 0; base && k < sizeof(names_of_compiled) / sizeof(*names_of_compiled); k++)
-		if (!strcmp(base + 1, names_of_compiled[k].program))
+	for (size_t k = 0; executable && k < sizeof(names_of_compiled) / sizeof(*names_of_compiled); k++)
+		if (!strcmp(path_name(executable), names_of_compiled[k].program))
 			return names_of_compiled[k].how;
 	return NULL;
 }

@@ -35,12 +35,7 @@ static const struct {
 /* Of NCCL_DEBUG also the levels at which it only warns. */
 static bool is_off(const char *value)
 {
-	static const char *const off[] = {"", "0", "OFF", "off", "False", "false", "NONE", "VERSION", "WARN"};
-
-	for (size_t i = 0; i < sizeof(off) / sizeof(*off); i++)
-		if (!strcmp(value, off[i]))
-			return true;
-	return false;
+	return text_any(text_is, value, "", "0", "OFF", "off", "False", "false", "NONE", "VERSION", "WARN");
 }
 
 static void add_separator(struct buffer *ret)
@@ -68,9 +63,7 @@ static const char *wanted;
 
 static bool is_wanted_library(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-
-	return !strncmp(base, wanted, strlen(wanted));
+	return text_begins_with(path_name(path), wanted);
 }
 
 static void find_checkers(const struct model *m, struct buffer *ret)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What stacks tell beyond their line: Python's interpreter collects garbage or waits for its lock, OpenMP polls. */
-#include <string.h>
 
 #include "report/causes/ranks/rank_build.h"
 
@@ -8,13 +7,8 @@ enum { INNERMOST = 12, WHOLE_STACK = 64 };
 
 static bool is_of_collector(const char *name)
 {
-	static const char *const names[] = {"gc_collect", "_PyGC_Collect", "_Py_RunGC", "deduce_unreachable",
-					    "subtract_refs", "visit_reachable", "visit_decref", "move_unreachable"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strncmp(name, names[i], strlen(names[i])))
-			return true;
-	return false;
+	return text_any(text_begins_with, name, "gc_collect", "_PyGC_Collect", "_Py_RunGC", "deduce_unreachable",
+			"subtract_refs", "visit_reachable", "visit_decref", "move_unreachable");
 }
 
 /* Finalizers run inside of the collector, so an outer frame counts as well. Interpreters without a symbol table have no

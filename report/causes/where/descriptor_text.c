@@ -10,11 +10,9 @@ enum { ADDRESS_BYTES = 64, PATH_BYTES = 128, HOLDERS = 4 };
 
 void where_describe_process(const struct look_process *p, struct buffer *ret)
 {
-	const char *slash = strrchr(p->executable, '/');
-
 	buffer_print(ret, "PID %u", p->head.pid);
 	if (*p->executable)
-		buffer_print(ret, " (%s)", slash ? slash + 1 : p->executable);
+		buffer_print(ret, " (%s)", path_name(p->executable));
 }
 
 /* ---- pipes ---- */

@@ -240,13 +240,11 @@ const struct where_frame *where_item_last_line(const struct where_item *item)
 
 bool where_item_exits(const struct where_item *item)
 {
-	static const char *const names[] = {"__run_exit_handlers", "exit", "Py_FinalizeEx", "_Py_Finalize"};
-
 	for (size_t i = 0; i < item->stack.count; i++)
-		for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++)
-			if (!item->stack.frames[i].is_python &&
-			    !strcmp(item->stack.frames[i].line->function, names[k]))
-				return true;
+		if (!item->stack.frames[i].is_python &&
+		    text_any(text_is, item->stack.frames[i].line->function, "__run_exit_handlers", "exit",
+			     "Py_FinalizeEx", "_Py_Finalize"))
+			return true;
 	return false;
 }
 

@@ -74,13 +74,6 @@ static struct symbol_file *file_open(struct where_files *f, const char *path)
 
 /* ---- frames ---- */
 
-static const char *path_base(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static struct where_frame *frame_add(struct where_stack *s)
 {
 	mem_append(s->frames, s->count, s->capacity, (struct where_frame){.path = ""});
@@ -97,7 +90,7 @@ static void named_add(struct where_stack *s, const struct look_module *m, const 
 	if (name)
 		demangle_symbol(&function, name);
 	else
-		buffer_print(&function, "%s+0x%llx", path_base(m->path), (unsigned long long)address);
+		buffer_print(&function, "%s+0x%llx", path_name(m->path), (unsigned long long)address);
 	f->path = m->path;
 	f->is_named = name;
 	f->is_library = line->file && attribution_is_header(line->file);
@@ -165,7 +158,7 @@ static bool is_return(void *context, uint64_t address)
 
 static bool is_recorder(const char *path)
 {
-	return text_begins_with(path_base(path), "libpillion");
+	return text_begins_with(path_name(path), "libpillion");
 }
 
 static struct unwind_registers registers_of(const struct look_thread *t)
@@ -298,13 +291,8 @@ void where_stack_done(struct where_stack *s)
 
 static bool is_system(const char *path)
 {
-	static const char *const names[] = {"libc.so", "libc-", "libpthread", "ld-linux", "ld-", "libstdc++", "libm."};
-	const char *base = path_base(path);
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strncmp(base, names[i], strlen(names[i])))
-			return true;
-	return false;
+	return text_any(text_begins_with, path_name(path), "libc.so", "libc-", "libpthread", "ld-linux", "ld-",
+			"libstdc++", "libm.");
 }
 
 const struct where_frame *where_stack_line(const struct where_stack *s)

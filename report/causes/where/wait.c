@@ -460,13 +460,9 @@ static void describe_call(const struct look *l, const struct look_process *p, co
 /* Functions of PyTorch's c10d in which a rank waits for others, whatever the backend. */
 static bool is_c10d_wait(const char *function)
 {
-	static const char *const waits[] = {"Work::wait(", "::monitoredBarrier(", "Store::wait(",
-					    "::finalize_backward("};
-
-	for (size_t i = 0; i < sizeof(waits) / sizeof(*waits) && text_begins_with(function, "c10d::"); i++)
-		if (strstr(function, waits[i]))
-			return true;
-	return false;
+	return text_begins_with(function, "c10d::") &&
+	       text_any(text_has, function, "Work::wait(", "::monitoredBarrier(", "Store::wait(",
+			"::finalize_backward(");
 }
 
 /* The function that the program has called, if that is one of torch.distributed: of the Python frames outside of c10d's

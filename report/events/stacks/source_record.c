@@ -20,18 +20,13 @@ enum { RECORDED_BYTES = 8 << 20, RECORDED_FILES = 300 };
 
 static bool is_source_name(const char *path)
 {
-	static const char *const endings[] = {"py",  "pyx", "pxd", "pxi", "pyi", "c",	"cc",  "cpp", "cxx", "c++",
-					      "C",   "h",   "hh",  "hpp", "hxx", "h++", "inc", "inl", "ipp", "tcc",
-					      "cu",  "cuh", "hip", "f",	  "for", "ftn", "f77", "f90", "f95", "f03",
-					      "f08", "F",   "F77", "F90", "F95", "F03", "F08", "s",   "S",   "rs",
-					      "go",  "jl",  "java", "kt", "scala", "d", "m",   "mm",  "swift", "zig",
-					      "js",  "mjs", "ts",  "rb",  "pl",	 "lua", "R",   "hs",  "ml"};
 	const char *dot = strrchr(path, '.');
 
-	for (size_t i = 0; dot && i < sizeof(endings) / sizeof(*endings); i++)
-		if (!strcmp(dot + 1, endings[i]))
-			return true;
-	return false;
+	return dot && text_any(text_is, dot + 1, "py", "pyx", "pxd", "pxi", "pyi", "c", "cc", "cpp", "cxx",
+			"c++", "C", "h", "hh", "hpp", "hxx", "h++", "inc", "inl", "ipp", "tcc", "cu", "cuh",
+			"hip", "f", "for", "ftn", "f77", "f90", "f95", "f03", "f08", "F", "F77", "F90", "F95",
+			"F03", "F08", "s", "S", "rs", "go", "jl", "java", "kt", "scala", "d", "m", "mm",
+			"swift", "zig", "js", "mjs", "ts", "rb", "pl", "lua", "R", "hs", "ml");
 }
 
 static char *path_of(int fd)

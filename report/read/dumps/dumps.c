@@ -86,7 +86,7 @@ int dumps_select(const struct dumps *d, const char *sql, struct table *table, st
 /* The number at the end of the file's name, before .json. */
 static bool rank_of(const char *path, uint64_t *ret)
 {
-	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	const char *name = path_name(path);
 	const char *end = name + strlen(name) - (text_ends_with(name, ".json") ? strlen(".json") : 0);
 	const char *from = end;
 

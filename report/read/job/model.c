@@ -116,10 +116,7 @@ static bool python_script(const char *command, const char **ret, size_t *ret_len
 
 const char *image_file_name(const struct image *image)
 {
-	const char *file = image->executable && *image->executable ? image->executable : "?";
-	const char *slash = strrchr(file, '/');
-
-	return slash ? slash + 1 : file;
+	return image->executable && *image->executable ? path_name(image->executable) : "?";
 }
 
 void image_program(const struct image *image, char *ret, size_t size)

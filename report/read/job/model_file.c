@@ -24,13 +24,8 @@ void files_done(struct files *l)
 
 bool file_is_of_capture(const char *name)
 {
-	static const char *const endings[] = {".trace", ".index", ".range", ".usage", ".symbols", ".where", ".energy",
-					      ".sources", ".object"};
-
-	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++)
-		if (text_ends_with(name, endings[i]))
-			return true;
-	return false;
+	return text_any(text_ends_with, name, ".trace", ".index", ".range", ".usage", ".symbols", ".where", ".energy",
+			".sources", ".object");
 }
 
 bool file_is_trace(const struct file *f)

@@ -35,16 +35,6 @@ uint64_t ops_seq(const struct operator_text *t)
 
 /* ---- the kernel's name ---- */
 
-static bool has_word(const char *kernel, const char *const *words, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (strstr(kernel, words[i]))
-			return true;
-	return false;
-}
-
-#define HAS_WORD(kernel, words) has_word(kernel, words, sizeof(words) / sizeof(*(words)))
-
 /* The type that the kernel's name has, of what it multiplies: names of products have it first. */
 static enum number_type type_of(const char *kernel)
 {
@@ -83,13 +73,11 @@ static unsigned size_of(enum number_type type)
  * forms with ordinary instructions, named so. */
 bool ops_uses_tensor_cores(const char *kernel)
 {
-	static const char *const always[] = {"h884",   "s884",	"h1688",    "s1688", "c1688",	"i8816", "16816",
-					     "884gemm", "1688gemm", "884cudnn", "1688cudnn", "tensorop", "hmma",
-					     "imma",   "gmma",	"tf32",	    "nvjet", "flash_fwd", "flash_bwd"};
-	static const char *const ordinary[] = {"ffma", "simt", "f64"};
-
-	return HAS_WORD(kernel, always) ||
-	       (strstr(kernel, "xmma_") && size_of(type_of(kernel)) == 2 && !HAS_WORD(kernel, ordinary));
+	return text_any(text_has, kernel, "h884", "s884", "h1688", "s1688", "c1688", "i8816", "16816", "884gemm",
+			"1688gemm", "884cudnn", "1688cudnn", "tensorop", "hmma", "imma", "gmma", "tf32", "nvjet",
+			"flash_fwd", "flash_bwd") ||
+	       (strstr(kernel, "xmma_") && size_of(type_of(kernel)) == 2 &&
+		!text_any(text_has, kernel, "ffma", "simt", "f64"));
 }
 
 /* A call that multiplies fp32 may let the kernel round to a smaller type, which then is in its name. */
@@ -123,9 +111,7 @@ static unsigned gradient_of(const char *kernel)
 
 static bool is_product(const char *kernel)
 {
-	static const char *const words[] = {"gemm", "gemv", "cutlass", "nvjet", "dot_kernel"};
-
-	return HAS_WORD(kernel, words);
+	return text_any(text_has, kernel, "gemm", "gemv", "cutlass", "nvjet", "dot_kernel");
 }
 
 /* ---- work ---- */

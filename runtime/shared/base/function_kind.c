@@ -29,6 +29,7 @@ static const struct {
 	 {BLOCKED_THREAD, .does = FUNCTION_JOINS | FUNCTION_AWAITS}},
 	{"pthread_tryjoin", {BLOCKED_THREAD}},
 	{"pthread_create", {BLOCKED_OTHER, .does = FUNCTION_CREATES}},
+	{"kill tgkill pidfd_send_signal", {BLOCKED_OTHER, .does = FUNCTION_SIGNALS}},
 	{"sched_yield", {BLOCKED_OTHER, .does = FUNCTION_POLLS}},
 
 	{"pthread_mutex_ pthread_rwlock_", {BLOCKED_LOCK, .does = FUNCTION_LOCKS}},

@@ -50,6 +50,7 @@ enum {
 	FUNCTION_ACCEPTS = 1 << 12, /* a connection */
 	FUNCTION_STATS = 1 << 13,   /* asks about the name of a file */
 	FUNCTION_RENAMES = 1 << 14, /* changes names or attributes of files */
+	FUNCTION_SIGNALS = 1 << 15, /* sends a signal */
 };
 
 /* Of calls of CUDA: the parts of their names. */
