@@ -12,8 +12,8 @@ Each WORD is the name of a launcher, a kind or a way, and chooses among those of
   -j JOBS    how many at once; srun and sbatch use a Slurm of their own on this machine
   --load N   beside N processes that use a CPU
   --quiet S  how long a job hangs before it is ended
-  --bare     each without pillion as well: the same status, and how long after the signal or the death it ended
-Prints TAP; the last lines have the rates, and the times from the signal to the verdict in the log."""
+  --bare     each without pillion as well: the same status and output, and how long after the signal or death it ended
+Prints TAP; the last lines have the rates, the times from the signal to the verdict in the log, and those to the end."""
 import argparse
 import collections
 import concurrent.futures
@@ -40,14 +40,17 @@ PATIENCE_S = 150
 VERDICT = re.compile(r"^(?:pillion: )?(DIED FIRST|CRASH|OUT OF MEMORY|DEADLOCK|COLLECTIVE|STALLED) .*(?:\n {5,}.*)*",
                      re.M)
 READY = re.compile("^ready$", re.M)
+NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
 
-# name -> what precedes pillion, the ways in which its hangs are ended
-Launcher = collections.namedtuple("Launcher", "words ways kinds")
+# name -> what precedes pillion, the ways in which its hangs are ended, what is recorded if it is not the default
+Launcher = collections.namedtuple("Launcher", "words ways kinds options", defaults=((),))
 SIGNALS, SLURM = ("ctrl-c", "sigterm", "timeout"), ("scancel", "limit", "warned")
 LAUNCHERS = {
     "plain": Launcher([], SIGNALS, programs.threads_kinds),
     "deadlocks": Launcher([], SIGNALS + ("sigkill",), log_deadlocks.kinds),
     "waits": Launcher([], SIGNALS, log_waits.kinds),
+    # its ranks are of a shell, which has them ignore Ctrl-C
+    "nccl": Launcher([], SIGNALS[1:], programs.nccl_kinds, ("-t", "cuda,nccl,osrt")),
     "torchrun": Launcher([], SIGNALS, programs.torch_kinds),
     "openmpi": Launcher(["mpirun.openmpi", "--oversubscribe", "--allow-run-as-root", "-n", "3"], SIGNALS,
                         lambda: programs.mpi_kinds("openmpi")),
@@ -207,8 +210,9 @@ def run(names, kind):
     launcher, _, way = names[:3]
     name = "-".join(names)
     shutil.rmtree(name + ".pillion", ignore_errors=True)
-    words = LAUNCHERS[launcher].words
-    traced = Job(name, launcher, words + [PILLION, "-o", name] + kind.command, way, way == "ctrl-c").finish()
+    words, _, _, recorded = LAUNCHERS[launcher]
+    traced = Job(name, launcher, words + [PILLION, "-o", name, *recorded] + kind.command, way,
+                 way == "ctrl-c").finish()
     bare = None
     if options.bare:
         bare = Job(name + "-bare", launcher, words + kind.command, way, way == "ctrl-c").finish()
@@ -216,7 +220,7 @@ def run(names, kind):
 
 
 def chosen(words):
-    for launcher, (command, ways, kinds) in LAUNCHERS.items():
+    for launcher, (command, ways, kinds, _) in LAUNCHERS.items():
         if command and not shutil.which(command[0]):
             print(f"# no {command[0]}")
             continue
@@ -247,6 +251,12 @@ def start_cluster(words):
     return cluster
 
 
+def lacks(traced, bare):
+    """The lines of the bare job that the other has not, but for their numbers."""
+    had = {NUMBERS.sub("N", line) for line in traced.log.replace("-bare", "").split("\n")}
+    return [line for line in bare.log.replace("-bare", "").split("\n") if NUMBERS.sub("N", line) not in had]
+
+
 def judge(number, names, kind, traced, bare):
     is_killed = names[0::2][:2] in KILLED and not kind.is_death
     if is_killed:
@@ -257,6 +267,7 @@ def judge(number, names, kind, traced, bare):
         times.append(f"end {traced.end_s:.2f} s, bare {bare.end_s:.2f} s")
     if bare:
         times.append(f"status {traced.status}" + ("" if traced.status == bare.status else f" NOT {bare.status}"))
+        times += [f"lacks {len(lines)} lines, the first {lines[0]!r}" for lines in [lacks(traced, bare)] if lines]
     print(f"{'ok' if right else 'not ok'} {number} - {', '.join(names)} # {'; '.join(times)}", flush=True)
     lines = [first_verdict(traced.log)[1]] + traced.log.split("\n")
     lines = [line for line in lines if line.strip() and not re.match(r"\*\*\* |\[|--+$", line)]
@@ -265,8 +276,15 @@ def judge(number, names, kind, traced, bare):
     return right
 
 
+def remove_system_v():
+    """What the programs made of System V's, which remains when they are killed."""
+    if os.path.exists("system_v"):
+        with open("system_v") as file:
+            subprocess.run(["ipcrm", *file.read().split()], stderr=subprocess.DEVNULL)  # some have been removed
+
+
 def main():
-    results, delays = {}, {}
+    results, delays, later, others = {}, {}, {}, {}
     cluster = start_cluster(options.words)
     load = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(options.load)]
     try:
@@ -277,6 +295,11 @@ def main():
                 of = names[0] + (", in the capture" if names[0::2][:2] in KILLED and not kind.is_death else "")
                 results.setdefault(of if kind.words else "only waits", []).append(
                     judge(number, names, kind, traced, bare))
+                if bare:
+                    of = f"{names[0]}, {'deaths' if kind.is_death else 'hangs'}"
+                    others.setdefault(of, []).append((traced.status != bare.status, bool(lacks(traced, bare))))
+                    if None not in (traced.end_s, bare.end_s):
+                        later.setdefault(of, []).append((traced.end_s, bare.end_s))
                 if traced.delay_s is not None and traced.delay_s > 0 and not kind.is_death:
                     delays.setdefault(names[0], []).append(traced.delay_s)
     finally:
@@ -284,10 +307,19 @@ def main():
             each.kill()
         if cluster:
             cluster.communicate("\n")
+        remove_system_v()
     print("# right: " + ", ".join(f"{name} {sum(right)} of {len(right)}" for name, right in sorted(results.items())))
     for name, times in sorted(delays.items()):
         print(f"# {name}: from the signal to the verdict: median {statistics.median(times) * 1000:.0f} ms, "
               f"worst {max(times) * 1000:.0f} ms, of {len(times)}")
+    for name, ends in sorted(later.items()):
+        apart = [traced - bare for traced, bare in ends]
+        print(f"# {name}: end {statistics.median(end for end, _ in ends):.2f} s, bare "
+              f"{statistics.median(end for _, end in ends):.2f} s; later: median {statistics.median(apart):.2f} s, "
+              f"worst {max(apart):.2f} s; more than 0.1 s: {sum(each > 0.1 for each in apart)} of {len(apart)}")
+    for name, each in sorted(others.items()):
+        print(f"# {name}: another status in {sum(status for status, _ in each)}, a line of the output less in "
+              f"{sum(output for _, output in each)} of {len(each)}")
     print(f"1..{sum(map(len, results.values()))}")
     return any(sum(right) < 0.95 * len(right) for right in results.values())
 

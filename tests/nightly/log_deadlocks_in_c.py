@@ -33,6 +33,15 @@ static pthread_t threads[4];
 static sem_t s[2];
 static int ways[2][2];
 static void *shared(size_t size) { return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0); }
+static int made(char kind, int id) /* log.py removes what is left */
+{
+	int fd = open("system_v", O_WRONLY | O_CREAT | O_APPEND, 0600);
+	dprintf(fd, "-%c %d\\n", kind, id);
+	close(fd);
+	return id;
+}
+#define semget(...) made('s', semget(__VA_ARGS__))
+#define msgget(...) made('q', msgget(__VA_ARGS__))
 static int opened(int i) /* of the processes with the same parent */
 {
 	char name[32];

@@ -174,6 +174,53 @@ TORCH_HANGS = {"relock": HANGS, "late": ("STALLED",), "loop": ("STALLED",), "que
                "ddp": ("STALLED",), "mismatch": HANGS, "recv": HANGS}
 TORCH_DEATHS = {"raises": "ValueError: bad batch", "segv": "signal 11 ", "abort": "signal 6 ", "exit": "exit 3",
                 "kill": "signal 9 ", "worker_raises": "ValueError: bad item", "worker_killed": "DataLoader worker"}
+# Ranks on the doubles of CUDA and NCCL (tests/doubles): the third does not call what the others wait for in the GPU.
+NCCL = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+typedef struct { char internal[128]; } ncclUniqueId;
+int cudaMalloc(void **address, size_t size), cudaDeviceSynchronize(void), cudaStreamSynchronize(void *stream);
+int ncclGetUniqueId(ncclUniqueId *id), ncclCommInitRank(void **comm, int ranks, ncclUniqueId id, int rank);
+int ncclAllReduce(const void *, void *, size_t, int, int, void *, void *);
+static volatile int spins;
+static ncclUniqueId id_of(const char *path, int rank)
+{
+	ncclUniqueId id;
+	FILE *f = rank ? NULL : fopen("nccl.new", "w");
+	if (f) {
+		ncclGetUniqueId(&id);
+		fwrite(&id, sizeof(id), 1, f);
+		fclose(f);
+		rename("nccl.new", path);
+	}
+	while (rank && !(f = fopen(path, "r")))
+		usleep(10000);
+	if (rank)
+		fread(&id, sizeof(id), 1, f);
+	return id;
+}
+int main(int argc, char **argv)
+{
+	int rank = atoi(getenv("RANK"));
+	void *comm, *x;
+	cudaMalloc(&x, 1 << 20);
+	ncclCommInitRank(&comm, 3, id_of(argv[2], rank), rank);
+	ncclAllReduce(x, x, 1024, 7, 0, comm, NULL);
+	cudaDeviceSynchronize();
+	if (!rank)
+		write(1, "ready\\n", 6);
+	while (rank == 2 && !strcmp(argv[1], "late"))
+		usleep(100000); /* late */
+	while (rank == 2 && !strcmp(argv[1], "loop")) /* loop */
+		spins++; /* loop */
+	if (rank == 2 && !strcmp(argv[1], "missing"))
+		return sleep(100); /* missing */
+	ncclAllReduce(x, x, 1024, 7, 0, comm, NULL);
+	return cudaStreamSynchronize(NULL);
+}
+"""
 QUEUES = """
 import queue, threading
 one, two = queue.Queue(), queue.Queue()
@@ -278,6 +325,22 @@ def mpi_kinds(flavour):
     kinds["raises"] = Kind([sys.executable, write("raises.py", RAISES)], ("DIED FIRST",),
                            ("rank 2 on ", "ValueError: bad batch", places("raises.py", RAISES, "# raises")), True)
     return kinds
+
+
+def nccl_kinds():
+    doubles = os.path.join(os.path.dirname(TARGETS), "doubles")
+    libraries = [os.path.join(doubles, name) for name in ("libnccl.so.2", "libcudart.so.13")]
+    program = os.path.abspath("nccl")
+    if not all(map(os.path.exists, libraries)):
+        return {}
+    if not os.path.exists(program):
+        subprocess.run(["cc", "-g", "-w", "-o", program, write("nccl.c", NCCL), *libraries], check=True)
+    ranks = 'for r in 0 1 2; do RANK=$r "$0" "$1" nccl.$$ & done; wait'
+    return {name: Kind(["env", "LD_LIBRARY_PATH=" + doubles, "TMPDIR=" + os.getcwd(), "WORLD_SIZE=3", "sh", "-c",
+                        ranks, program, name],
+                       ("STALLED",), ("2 of 3 ranks are in ncclAllReduce; rank 2, ",
+                                      places("nccl.c", NCCL, f"/* {name} */")), False)
+            for name in ("late", "loop", "missing")}
 
 
 def torch_kinds():
