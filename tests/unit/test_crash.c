@@ -4,31 +4,9 @@
 #include <signal.h>
 #include <string.h>
 
-#include "report/answers/summary/summary.h"
-#include "captured.h"
+#include "summarized.h"
 
-#define MS 1000000ull
-#define BEGIN (1000 * MS)
-
-static struct report_context context = {.model = &model};
-static struct buffer text;
-
-static void end(void)
-{
-	buffer_done(&text);
-	symbols_free(context.symbols);
-	captured_end();
-}
-
-TestSuite(crash, .init = captured_begin, .fini = end);
-
-static void forget(void)
-{
-	symbols_free(context.symbols);
-	model_done(&model);
-	capture_remove(directory);
-	capture_create(directory);
-}
+SUMMARIZED_SUITE(crash);
 
 /* A program whose thread has called abort() after 50 ms. */
 static const char *summary_of_crash(uint32_t tid, const char *name)
@@ -47,13 +25,7 @@ static const char *summary_of_crash(uint32_t tid, const char *name)
 	writer_python_stack(&main, 1, (const uint32_t[]){1}, 1);
 	writer_blob(tid == 10 ? &main : &other, TF_BLOB_CRASH, tid == 10 ? 1 : 2, &crash, sizeof(crash));
 	writer_end(&w, TF_END_ABORT, SIGABRT, BEGIN + 50 * MS);
-	writer_save(&w, directory);
-	writer_done(&w);
-	open_capture(&model, directory);
-	context.symbols = symbols_new(&model, false);
-	buffer_clear(&text);
-	summary_text(&context, "x.pillion", NULL, 0, &text);
-	return text.data;
+	return summarize(&w, "x.pillion");
 }
 
 Test(crash, a_crash_names_the_thread_and_its_line)

@@ -3,14 +3,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "report/answers/summary/summary.h"
-#include "captured.h"
+#include "summarized.h"
 
-#define MS 1000000ull
-#define BEGIN (1000 * MS)
-
-static struct report_context context = {.model = &model};
-static struct buffer text;
 static struct writer w;
 static struct writer_thread host;
 
@@ -21,14 +15,7 @@ static void begin(void)
 	writer_command(&w, "/usr/bin/python3", "python3\0dir/train.py", 21);
 }
 
-static void end(void)
-{
-	buffer_done(&text);
-	symbols_free(context.symbols);
-	captured_end();
-}
-
-TestSuite(fix_first, .init = begin, .fini = end);
+TestSuite(fix_first, .init = begin, .fini = summarized_end);
 
 /* flush called by save, that by train. */
 static void write_stacks(void)
@@ -47,12 +34,7 @@ static const char *summary_with_delay(uint64_t ms, uint64_t cpu_ms, uint64_t del
 	writer_usage(&host, &(struct tf_usage){BEGIN + ms * MS, cpu_ms * MS, delay_ms * MS, 10, 0, 0, 0});
 	writer_usage(&host, &(struct tf_usage){BEGIN + ms * MS, cpu_ms * MS, TF_USAGE_UNKNOWN, 0, 0, 0, 0});
 	writer_end(&w, TF_END_EXIT, 0, BEGIN + ms * MS);
-	writer_save(&w, directory);
-	writer_done(&w);
-	open_capture(&model, directory);
-	context.symbols = symbols_new(&model, false);
-	summary_text(&context, "x.pillion", NULL, 0, &text);
-	return text.data;
+	return summarize(&w, "x.pillion");
 }
 
 static const char *summary_after(uint64_t ms, uint64_t cpu_ms)

@@ -5,13 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/answers/summary/summary.h"
-#include "captured.h"
+#include "summarized.h"
 
 #define US 1000ull
-#define MS 1000000ull
 #define TEN_MS (10 * MS) /* nothing below 100 ms is worth a line */
-#define BEGIN (1000 * MS)
 
 enum { LINES = 24, EACH = 4, MOST = 3 };
 
@@ -28,22 +25,7 @@ enum {
 	EVERYTHING = 255
 };
 
-static struct report_context context = {.model = &model};
-static struct buffer text;
-
-static void begin(void)
-{
-	captured_begin();
-}
-
-static void end(void)
-{
-	buffer_done(&text);
-	symbols_free(context.symbols);
-	captured_end();
-}
-
-TestSuite(summary, .init = begin, .fini = end);
+SUMMARIZED_SUITE(summary);
 
 static void code(struct writer_thread *t, uint32_t id, uint32_t line, const char *file, const char *name)
 {
@@ -162,15 +144,6 @@ static const char *summary_of(unsigned has)
 	return text.data;
 }
 
-static void forget(void)
-{
-	symbols_free(context.symbols);
-	context.symbols = NULL;
-	model_done(&model);
-	capture_remove(directory);
-	capture_create(directory);
-}
-
 static size_t count_lines(const char *summary)
 {
 	size_t n = 0;
@@ -267,13 +240,7 @@ static const char *summary_of_thread(uint64_t sleep, uint64_t cpu)
 	writer_usage(&host, &(struct tf_usage){BEGIN + 100 * TEN_MS, cpu * TEN_MS, 0, 10, 0, 0, 0});
 	writer_usage(&host, &(struct tf_usage){BEGIN + 100 * TEN_MS, cpu * TEN_MS, TF_USAGE_UNKNOWN, 0, 0, 0, 0});
 	writer_end(&w, TF_END_EXIT, 0, BEGIN + 100 * TEN_MS);
-	writer_save(&w, directory);
-	writer_done(&w);
-	open_capture(&model, directory);
-	context.symbols = symbols_new(&model, false);
-	buffer_clear(&text);
-	summary_text(&context, "x.pillion", NULL, 0, &text);
-	return text.data;
+	return summarize(&w, "x.pillion");
 }
 
 Test(summary, names_what_to_fix_first_and_then_divides_time)
@@ -314,13 +281,7 @@ static const char *summary_of_helper(const char *file, const char *function, uin
 	writer_usage(&host, &(struct tf_usage){BEGIN + 100 * TEN_MS, 25 * TEN_MS, 0, 10, 0, 0, 0});
 	writer_usage(&host, &(struct tf_usage){BEGIN + 100 * TEN_MS, 25 * TEN_MS, TF_USAGE_UNKNOWN, 0, 0, 0, 0});
 	writer_end(&w, TF_END_EXIT, 0, BEGIN + 100 * TEN_MS);
-	writer_save(&w, directory);
-	writer_done(&w);
-	open_capture(&model, directory);
-	context.symbols = symbols_new(&model, false);
-	buffer_clear(&text);
-	summary_text(&context, "x.pillion", NULL, 0, &text);
-	return text.data;
+	return summarize(&w, "x.pillion");
 }
 
 static void expect_caller(const char *file, const char *function, uint64_t other, const char *rest)
@@ -359,11 +320,7 @@ Test(summary, the_cost_of_a_line_is_its_own)
 	writer_usage(&host, &(struct tf_usage){BEGIN + 100 * TEN_MS, 90 * TEN_MS, 0, 10, 0, 0, 0});
 	writer_usage(&host, &(struct tf_usage){BEGIN + 100 * TEN_MS, 90 * TEN_MS, TF_USAGE_UNKNOWN, 0, 0, 0, 0});
 	writer_end(&w, TF_END_EXIT, 0, BEGIN + 100 * TEN_MS);
-	writer_save(&w, directory);
-	writer_done(&w);
-	open_capture(&model, directory);
-	context.symbols = symbols_new(&model, false);
-	summary_text(&context, NULL, NULL, 0, &text);
+	summarize(&w, NULL);
 	cr_assert(strstr(text.data, "\nFIX FIRST  500 ms of 1.00 s at train.py:12 step; a change there saves 150 to "
 				    "500 ms\n"), "%s", text.data);
 	cr_assert(strstr(text.data, "\nthen       500 ms of 1.00 s at train.py:30 load; a change there saves 150 to "
@@ -394,11 +351,7 @@ Test(summary, one_of_equal_threads_is_no_idle_helper)
 			writer_usage(&t, &(struct tf_usage){BEGIN + 100 * MS, 240 * MS, TF_USAGE_UNKNOWN, 0, 0, 0, 0});
 	}
 	writer_end(&w, TF_END_EXIT, 0, BEGIN + 100 * MS);
-	writer_save(&w, directory);
-	writer_done(&w);
-	open_capture(&model, directory);
-	context.symbols = symbols_new(&model, false);
-	summary_text(&context, NULL, NULL, 0, &text);
+	summarize(&w, NULL);
 	cr_assert_not_null(strstr(text.data, " of 30 threads: "), "%s", text.data);
 	cr_assert_null(strstr(text.data, "idle helper"), "%s", text.data);
 }
@@ -424,11 +377,7 @@ Test(summary, helpers_of_mpi_are_folded)
 		writer_call(&t, lock, BEGIN + i * 3 * MS, 2 * MS, &arg, 1);
 	writer_usage(&t, &(struct tf_usage){BEGIN + 100 * MS, 40 * MS, 0, 10, 0, 0, 0});
 	writer_end(&w, TF_END_EXIT, 0, BEGIN + 100 * MS);
-	writer_save(&w, directory);
-	writer_done(&w);
-	open_capture(&model, directory);
-	context.symbols = symbols_new(&model, false);
-	summary_text(&context, NULL, NULL, 0, &text);
+	summarize(&w, NULL);
 	cr_assert_not_null(strstr(text.data, "\nnot shown  1 idle helper\n"), "%s", text.data);
 	cr_assert_null(strstr(text.data, "lock_convoy"), "%s", text.data);
 	cr_assert_null(strstr(text.data, "libevent"), "%s", text.data);
@@ -449,11 +398,7 @@ Test(summary, a_rank_that_polls_in_mpi_waits_also_without_samples)
 	writer_usage(&t, &(struct tf_usage){BEGIN + 100 * MS, 100 * MS, 0, 10, 0, 0, 0});
 	writer_usage(&t, &(struct tf_usage){BEGIN + 100 * MS, 100 * MS, TF_USAGE_UNKNOWN, 0, 0, 0, 0});
 	writer_end(&w, TF_END_EXIT, 0, BEGIN + 100 * MS);
-	writer_save(&w, directory);
-	writer_done(&w);
-	open_capture(&model, directory);
-	context.symbols = symbols_new(&model, false);
-	summary_text(&context, NULL, NULL, 0, &text);
+	summarize(&w, NULL);
 	cr_assert(strstr(text.data, "80 % polling for others") && strstr(text.data, "20 % CPU"), "%s", text.data);
 }
 
@@ -589,11 +534,7 @@ Test(summary, code_may_be_of_a_file_without_a_name)
 		writer_call(&host, allocate, BEGIN + i * (100 * MS) + 100 * (100 * US), 50 * (100 * US), args, 2);
 	}
 	writer_end(&w, TF_END_EXIT, 0, BEGIN + 50 * (100 * MS));
-	writer_save(&w, directory);
-	writer_done(&w);
-	open_capture(&model, directory);
-	context.symbols = symbols_new(&model, false);
-	summary_text(&context, "x.pillion", NULL, 0, &text);
+	summarize(&w, "x.pillion");
 	cr_assert_not_null(strstr(text.data, "  :12 (a/b)\n"), "%s", text.data);
 	cr_assert_not_null(strstr(text.data, ": :12 a/b"), "%s", text.data);
 }

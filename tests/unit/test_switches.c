@@ -2,37 +2,9 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "report/answers/summary/summary.h"
-#include "captured.h"
+#include "summarized.h"
 
-#define MS 1000000ull
-#define BEGIN (1000 * MS)
-
-static struct report_context context = {.model = &model};
-static struct buffer text;
-
-static void begin(void)
-{
-	captured_begin();
-}
-
-static void end(void)
-{
-	buffer_done(&text);
-	symbols_free(context.symbols);
-	captured_end();
-}
-
-TestSuite(switches, .init = begin, .fini = end);
-
-static void forget(void)
-{
-	symbols_free(context.symbols);
-	context.symbols = NULL;
-	model_done(&model);
-	capture_remove(directory);
-	capture_create(directory);
-}
+SUMMARIZED_SUITE(switches);
 
 /* A program that has mapped a library, and a stack in what keeps stacks for PyTorch, called from `caller`. */
 static const char *summary_with(const char *library, const char *caller)
@@ -48,13 +20,7 @@ static const char *summary_with(const char *library, const char *caller)
 	writer_python_code(&host, 2, 134, caller, "forward");
 	writer_python_stack(&host, 1, (uint32_t[]){1, 2}, 2);
 	writer_end(&w, TF_END_EXIT, 0, BEGIN + 1000 * MS);
-	writer_save(&w, directory);
-	writer_done(&w);
-	open_capture(&model, directory);
-	context.symbols = symbols_new(&model, false);
-	buffer_clear(&text);
-	summary_text(&context, "x.pillion", NULL, 0, &text);
-	return text.data;
+	return summarize(&w, "x.pillion");
 }
 
 #define PACKAGES "/venv/lib/python3.11/site-packages"
