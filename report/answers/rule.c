@@ -110,7 +110,7 @@ const struct job_time *rules_time(struct rules *rules)
 
 const struct function *rule_cuda_function(const struct image *image, const struct event *e)
 {
-	const struct function *f = e->kind == TF_CALL ? trace_function(image->trace, e->id) : NULL;
+	const struct function *f = event_function(image->trace, e);
 
 	return f && f->kind.cuda ? f : NULL;
 }

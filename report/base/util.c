@@ -102,6 +102,11 @@ void buffer_text(struct buffer *b, const char *text)
 	buffer_add(b, text, strlen(text));
 }
 
+void buffer_field(struct buffer *b, const char *text)
+{
+	buffer_add(b, text, strlen(text) + 1);
+}
+
 void buffer_vprint(struct buffer *b, const char *format, va_list list)
 {
 	va_list again;

@@ -69,7 +69,7 @@ void host_time(const struct model *m, const struct image *image, const struct tr
 	cursor_skip_to(&cursor, clock_map_tick_at(clock, from));
 	/* A call that ends later than that began after `to`. */
 	while (cursor_next(&cursor, &e) && (e.ticks <= last || e.ticks - last <= late)) {
-		const struct function *f = e.kind == TF_CALL ? trace_function(image->trace, e.id) : NULL;
+		const struct function *f = event_function(image->trace, &e);
 		struct host_span span;
 
 		if (!f || is_looked_through(f))

@@ -250,6 +250,19 @@ bool thread_outer(const struct trace_thread *thread, uint32_t *ret_function, uin
 /* NULL if there is no such id. */
 const struct function *trace_function(const struct trace *t, uint32_t id);
 
+/* NULL of what is no call. */
+static inline const struct function *event_function(const struct trace *t, const struct event *e)
+{
+	return e->kind == TF_CALL ? trace_function(t, e->id) : NULL;
+}
+
+static inline bool event_begins_mpi(const struct trace *t, const struct event *e)
+{
+	const struct function *f = event_function(t, e);
+
+	return f && f->group == TF_GROUP_MPI && f->kind.parallel & PARALLEL_BEGINS;
+}
+
 /* ---- for reader.c and reader_saved.c ---- */
 
 struct trace *trace_new(const char *path, struct mapping *bytes);

@@ -74,7 +74,7 @@ static void add_child(const struct trace *t, struct thread_part *p, const struct
 
 static bool is_wait_call(const struct trace *t, const struct event *e)
 {
-	const struct function *f = e->kind == TF_CALL ? trace_function(t, e->id) : NULL;
+	const struct function *f = event_function(t, e);
 
 	return f && f->kind.waits == BLOCKED_CHILD;
 }

@@ -295,7 +295,7 @@ static uint32_t visit_nested(void *context, const struct nested_call *call)
 
 static void profile_visit_call(struct scan *s, const struct event *e)
 {
-	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+	const struct function *f = event_function(s->image->trace, e);
 	struct profile_pass *w = s->more;
 
 	if (!f || f->group >= TF_GROUP_COUNT || !(CALL_GROUPS & 1u << f->group))

@@ -184,7 +184,7 @@ static void gather_kernels(struct diff_gatherer *g)
 static void visit_call(struct scan *s, const struct event *e)
 {
 	struct diff_gatherer *g = s->more;
-	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+	const struct function *f = event_function(s->image->trace, e);
 	uint64_t ns, *known;
 
 	if (!f)
@@ -212,7 +212,7 @@ struct line_rows {
  * the machine does. */
 static bool waits_for_others(struct line_rows *l, const struct scan *s, const struct event *e)
 {
-	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+	const struct function *f = event_function(s->image->trace, e);
 
 	if (!l->has_samples || !f || f->group != TF_GROUP_OSRT)
 		return false;

@@ -50,7 +50,7 @@ static uint32_t products_make_row(struct products *p, const struct scan *s, cons
 static void products_visit_call(struct scan *s, const struct event *e)
 {
 	struct products *p = s->more;
-	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+	const struct function *f = event_function(s->image->trace, e);
 	uint32_t image = (uint32_t)(s->image - p->rules->context->model->images);
 	struct product of = {.image = image, .function = e->id};
 	uint64_t arg = f && f->group == TF_GROUP_CUBLAS && e->args_count ? event_arg(e, TF_ARG_OPERATION) : 0, a, b;

@@ -113,7 +113,7 @@ static void search_visit_correlated(void *context, const struct correlated *k)
 static void search_visit_call(struct scan *scan, const struct event *e)
 {
 	struct search *s = scan->more;
-	const struct function *f = e->kind == TF_CALL ? trace_function(scan->image->trace, e->id) : NULL;
+	const struct function *f = event_function(scan->image->trace, e);
 	uint64_t duration = clock_map_duration(scan->clock, e->duration);
 
 	if (f && is_searched(s, f))

@@ -100,7 +100,7 @@ static bool is_loader_file(const char *file)
 static void visit_loader(struct scan *s, const struct event *e)
 {
 	struct python_times *p = s->more;
-	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+	const struct function *f = event_function(s->image->trace, e);
 	uint32_t stack = f && f->group == TF_GROUP_OSRT ? event_stack(e) : 0;
 
 	if (!stack || s->thread->tid != s->image->pid || !python_is_wanted(p, s->image, stack) ||
@@ -175,7 +175,7 @@ static bool blocks_loop(const struct function *f)
 static void visit_callback(struct scan *s, const struct event *e)
 {
 	struct python_times *p = s->more;
-	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+	const struct function *f = event_function(s->image->trace, e);
 	uint32_t stack = f && f->group == TF_GROUP_OSRT ? event_stack(e) : 0;
 	uint64_t ns = stack ? clock_map_duration(s->clock, e->duration) : 0;
 

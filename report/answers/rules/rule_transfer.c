@@ -105,7 +105,7 @@ static void transfer_add(struct transfers *t, const struct scan *s, const struct
 static void visit_transfer(struct scan *s, const struct event *e)
 {
 	struct transfers *t = s->more;
-	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+	const struct function *f = event_function(s->image->trace, e);
 	uint32_t stack = e->kind == TF_SAMPLE || (f && f->group == TF_GROUP_OSRT) ? event_stack(e) : 0;
 	unsigned flags = stack ? transfer_flags(t, s->image, stack) : 0;
 	struct transfer_sum *sum = &t->sums[s->image->process];

@@ -47,7 +47,7 @@ static void traced_words(const struct model *m, const struct image *image, struc
 static void visit_messages(struct scan *s, const struct event *e)
 {
 	struct messages *m = s->more;
-	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+	const struct function *f = event_function(s->image->trace, e);
 	uint32_t stack = e->kind == TF_SAMPLE || (f && f->group == TF_GROUP_OSRT) ? event_stack(e) : 0;
 
 	if (stack && s->thread->tid == s->image->pid && rule_polls(m->rules, s->image, stack))

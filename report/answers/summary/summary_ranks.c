@@ -65,8 +65,7 @@ static void add_place(struct rules *r, struct shares *all, const struct image *i
 	SCOPED(buffer) key = {0};
 	uint32_t row;
 
-	buffer_text(&key, call->function->name);
-	buffer_add(&key, "", 1);
+	buffer_field(&key, call->function->name);
 	code_line_text(line, &key);
 	buffer_add(&key, "", 1);
 	row = aggregate_row(&all->places, key.data, key.size);

@@ -23,13 +23,6 @@ int64_t mpi_proc_null(const struct image *image)
 
 /* ---- jobs ---- */
 
-static bool begins_job(const struct trace *t, const struct event *e)
-{
-	const struct function *f = e->kind == TF_CALL ? trace_function(t, e->id) : NULL;
-
-	return f && f->group == TF_GROUP_MPI && f->kind.parallel & PARALLEL_BEGINS;
-}
-
 /* Decided by the definitions, of which there are few, not by the events. */
 static bool uses_mpi(const struct trace *t)
 {
@@ -58,7 +51,7 @@ static bool find_begin(const struct model *m, const struct image *image, uint32_
 
 		cursor_init(&cursor, t, &t->threads[i]);
 		while (t->threads[i].args & 1u << TF_ARG_OPERATION && cursor_next(&cursor, &e))
-			if (begins_job(t, &e)) {
+			if (event_begins_mpi(t, &e)) {
 				*ret_range = image_range(image, event_start(&e));
 				return true;
 			}

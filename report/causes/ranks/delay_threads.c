@@ -42,7 +42,7 @@ static void read_waits(struct thread_delays *t, uint32_t rank, const struct imag
 			continue;
 		cursor_init(&cursor, image->trace, &image->trace->threads[i]);
 		while (cursor_next(&cursor, &e)) {
-			const struct function *f = e.kind == TF_CALL ? trace_function(image->trace, e.id) : NULL;
+			const struct function *f = event_function(image->trace, &e);
 			struct thread_wait w = {.rank = rank, .function = e.id};
 
 			if (!f || f->kind.waits != BLOCKED_THREAD ||

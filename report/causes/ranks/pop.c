@@ -42,7 +42,7 @@ static void read_thread(struct pop_rank *r, const struct image *image, const str
 
 	cursor_init(&cursor, image->trace, thread);
 	while (cursor_next(&cursor, &e)) {
-		const struct function *f = e.kind == TF_CALL ? trace_function(image->trace, e.id) : NULL;
+		const struct function *f = event_function(image->trace, &e);
 		uint64_t start_ns;
 
 		if (!f || f->group != TF_GROUP_MPI)

@@ -252,7 +252,7 @@ static bool is_memory_info_call(const struct event *e, const struct function *f)
 static void replay_one(struct memory_replay *r, const struct merge_event *g)
 {
 	const struct event *e = &g->event;
-	const struct function *f = e->kind == TF_CALL ? trace_function(g->image->trace, e->id) : NULL;
+	const struct function *f = event_function(g->image->trace, e);
 	uint64_t *device, arg;
 	unsigned int kind;
 

@@ -62,8 +62,7 @@ static size_t item_of(struct live_scan *s, const struct tf_jax_buffers *b)
 
 	if (*known)
 		return *known - 1;
-	buffer_print(&key, "%zu", (size_t)s->first_look);
-	buffer_add(&key, "", 1);
+	buffer_print(&key, "%zu%c", (size_t)s->first_look, 0);
 	add_text(s, b->array, &key);
 	add_text(s, b->devices, &key);
 	attribution_text(s->attribution, s->image, b->stack, "", &key);

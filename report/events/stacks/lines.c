@@ -20,8 +20,7 @@ static const char no_stack[] = "(not attributed)";
 /* Fields: file, line, function. */
 static void lines_add_frame(const struct code_line *l, struct buffer *key)
 {
-	buffer_text(key, l->file ? l->file : "");
-	buffer_add(key, "", 1);
+	buffer_field(key, l->file ? l->file : "");
 	if (l->file)
 		buffer_print(key, "%" PRIu32, l->line);
 	buffer_add(key, "", 1);

@@ -47,10 +47,8 @@ static bool launch_key(struct scan *s, const void *call, struct buffer *key)
 		buffer_add(key, "\0\0(launch lost)", 15);
 		return true;
 	}
-	buffer_print(key, "%u %u %u", launch.grid[0], launch.grid[1], launch.grid[2]);
-	buffer_add(key, "", 1);
-	buffer_print(key, "%u %u %u", launch.block[0], launch.block[1], launch.block[2]);
-	buffer_add(key, "", 1);
+	buffer_print(key, "%u %u %u%c", launch.grid[0], launch.grid[1], launch.grid[2], 0);
+	buffer_print(key, "%u %u %u%c", launch.block[0], launch.block[1], launch.block[2], 0);
 	if (!launch.grid[0] && f)
 		buffer_text(key, f->name);
 	else if (!kernel_of_launch(s->context, s->image, id, &launch, key))

@@ -14,7 +14,7 @@ struct cuda_row {
 static void call_add(struct scan *s, const struct event *e)
 {
 	const struct sorted_rows *rows = s->more;
-	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+	const struct function *f = event_function(s->image->trace, e);
 	uint64_t duration_ns = clock_map_duration(s->clock, e->duration);
 	struct cuda_row *row;
 

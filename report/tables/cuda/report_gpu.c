@@ -21,8 +21,7 @@ struct gpu_sum {
 /* As nsys prints it: three numbers of four digits. */
 static void shape_field(const uint32_t sizes[3], struct buffer *fields)
 {
-	buffer_print(fields, "%4u %4u %4u", sizes[0], sizes[1], sizes[2]);
-	buffer_add(fields, "", 1);
+	buffer_print(fields, "%4u %4u %4u%c", sizes[0], sizes[1], sizes[2], 0);
 }
 
 static bool operation_key(struct scan *s, const void *id, struct buffer *fields)
@@ -44,8 +43,7 @@ static bool operation_key(struct scan *s, const void *id, struct buffer *fields)
 		shape_field(operation.block, fields);
 	}
 	if (g->has_category) {
-		buffer_text(fields, is_kernel || operation.kind == TF_DEVICE_GRAPH ? "CUDA_KERNEL" : "MEMORY_OPER");
-		buffer_add(fields, "", 1);
+		buffer_field(fields, is_kernel || operation.kind == TF_DEVICE_GRAPH ? "CUDA_KERNEL" : "MEMORY_OPER");
 	}
 	if (g->range && is_kernel)
 		buffer_print(fields, "%s/", g->range);
@@ -197,7 +195,7 @@ static bool gpu_call_key(struct scan *s, const void *function, struct buffer *fi
 
 static void gpu_visit_call(struct scan *s, const struct event *e)
 {
-	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+	const struct function *f = event_function(s->image->trace, e);
 
 	if (f && f->kind.cuda)
 		scan_add_call(s, e, A_CALL | e->id, gpu_call_key, f);

@@ -18,29 +18,23 @@ struct library_report {
 
 /* ---- keys ---- */
 
-static void end_field(struct buffer *key)
-{
-	buffer_add(key, "", 1);
-}
-
 static void library_add_value(const struct function *f, const struct tf_operation *op, unsigned int field,
 			      struct buffer *key)
 {
 	operation_value(op, f->group, field, key);
-	end_field(key);
+	buffer_field(key, "");
 }
 
 static void shape_key(const struct function *f, const struct tf_operation *op, struct buffer *key)
 {
 	operation_text(op, f->group, key);
-	end_field(key);
+	buffer_field(key, "");
 }
 
 static void blas_key(const struct function *f, const struct tf_operation *op, struct buffer *key)
 {
 	shape_key(f, op, key);
-	buffer_print(key, "%.0f", operation_flops(f->name, op));
-	end_field(key);
+	buffer_print(key, "%.0f%c", operation_flops(f->name, op), 0);
 }
 
 /* Name, count, type, operation, peer, communicator, "0 of 8". A communicator is named as in all ranks, else by the
@@ -55,12 +49,11 @@ static void message_key(const struct function *f, const struct tf_operation *op,
 	library_add_value(f, op, TF_FIELD_PEER, key);
 	if (!operation_value(op, f->group, TF_FIELD_COMMUNICATOR_ID, key))
 		operation_value(op, f->group, TF_FIELD_COMMUNICATOR, key);
-	end_field(key);
+	buffer_field(key, "");
 	if (operation_field(op, TF_FIELD_RANK, &rank) && operation_field(op, TF_FIELD_RANKS, &ranks))
 		buffer_print(key, "%" PRId64 " of %" PRId64, rank, ranks);
-	end_field(key);
-	buffer_print(key, "%.0f", operation_bytes(f->name, f->group, op));
-	end_field(key);
+	buffer_field(key, "");
+	buffer_print(key, "%.0f%c", operation_bytes(f->name, f->group, op), 0);
 }
 
 /* ---- columns derived from the number of a key ---- */
@@ -99,8 +92,7 @@ static bool library_call_key(struct scan *s, const void *of, struct buffer *fiel
 	struct tf_operation op;
 
 	operation_of(s->image->trace, c->event, &op);
-	buffer_text(fields, c->function->name);
-	end_field(fields);
+	buffer_field(fields, c->function->name);
 	c->kind->key(c->function, &op, fields);
 	return true;
 }
@@ -108,7 +100,7 @@ static bool library_call_key(struct scan *s, const void *of, struct buffer *fiel
 /* The row of the call. False: it is not a call of these libraries. */
 static bool find_row(struct scan *s, const struct library_report *kind, const struct event *e, uint32_t *ret)
 {
-	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+	const struct function *f = event_function(s->image->trace, e);
 	uint64_t operation = e->args_count ? tf_operation_id(event_arg(e, TF_ARG_OPERATION)) : 0;
 
 	if (!f || f->group >= TF_GROUP_COUNT || !(kind->groups & 1u << f->group))

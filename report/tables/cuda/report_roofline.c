@@ -50,8 +50,7 @@ static struct roof *roof_of(struct roofline *r, struct buffer *key, const struct
 	uint32_t row;
 
 	buffer_add(key, "", 1);
-	buffer_print(key, "%d %d %u %.0f", (int)rate->type, rate->on_tensor_cores, device, rate->peak);
-	buffer_add(key, "", 1);
+	buffer_print(key, "%d %d %u %.0f%c", (int)rate->type, rate->on_tensor_cores, device, rate->peak, 0);
 	row = aggregate_row(&r->keys, key->data, key->size);
 	while (r->count <= row) {
 		mem_append(r->roofs, r->count, r->capacity, (struct roof){.has_bytes = true,

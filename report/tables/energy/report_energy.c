@@ -156,8 +156,7 @@ static size_t row_of(struct energy_kernels *k, const struct energy_source *sourc
 
 	energy_source_name(k->scan->context->model, source, &key);
 	buffer_add(&key, "", 1);
-	buffer_text(&key, name);
-	buffer_add(&key, "", 1);
+	buffer_field(&key, name);
 	row = aggregate_row(&k->keys, key.data, key.size);
 	while (k->count <= row)
 		mem_append(k->rows, k->count, k->capacity, (struct kernel_energy){0});

@@ -28,18 +28,12 @@ struct visit {
 	struct attribution attribution;
 };
 
-static void end_field(struct buffer *key)
-{
-	buffer_add(key, "", 1);
-}
-
 /* ---- keys ---- */
 
 static bool function_key(struct scan *s, const struct mpi_operation *c, struct buffer *fields)
 {
 	(void)s;
-	buffer_text(fields, c->function->name);
-	end_field(fields);
+	buffer_field(fields, c->function->name);
 	return true;
 }
 
@@ -49,7 +43,7 @@ static void add_communicator(const struct mpi_operation *c, struct buffer *field
 {
 	if (!operation_value(&c->operation, TF_GROUP_MPI, TF_FIELD_COMMUNICATOR_OF_MPI, fields))
 		operation_value(&c->operation, TF_GROUP_MPI, TF_FIELD_COMMUNICATOR, fields);
-	end_field(fields);
+	buffer_field(fields, "");
 }
 
 /* The peer of a message, or the root of a collective. */
@@ -61,7 +55,7 @@ static bool peer_key(struct scan *s, const struct mpi_operation *c, struct buffe
 		return false;
 	function_key(s, c, fields);
 	buffer_print(fields, "%" PRId64, peer);
-	end_field(fields);
+	buffer_field(fields, "");
 	add_communicator(c, fields);
 	return true;
 }
@@ -85,7 +79,7 @@ static bool line_key(struct scan *s, const struct mpi_operation *c, struct buffe
 	function_key(s, c, fields);
 	v->attribution.symbols = s->context->symbols;
 	attribution_text(&v->attribution, s->image, (uint32_t)tf_arg_value(stack), "?", fields);
-	end_field(fields);
+	buffer_field(fields, "");
 	return true;
 }
 
@@ -102,7 +96,7 @@ static bool size_key(struct scan *s, const struct mpi_operation *c, struct buffe
 		least *= 2;
 	function_key(s, c, fields);
 	buffer_print(fields, "%" PRIu64, bytes > 0 ? least : 0);
-	end_field(fields);
+	buffer_field(fields, "");
 	return true;
 }
 

@@ -9,7 +9,7 @@
 
 static const struct function *mpi_function(const struct scan *s, const struct event *e)
 {
-	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+	const struct function *f = event_function(s->image->trace, e);
 
 	return f && f->group == TF_GROUP_MPI ? f : NULL;
 }
@@ -31,8 +31,7 @@ static bool source_key(struct scan *s, const void *of, struct buffer *fields)
 	};
 	const struct source_of *o = of;
 
-	buffer_text(fields, sources[o->class]);
-	buffer_add(fields, "", 1);
+	buffer_field(fields, sources[o->class]);
 	return scan_name_key(s, o->function, fields);
 }
 

@@ -41,8 +41,7 @@ static bool line_key(struct scan *s, const void *event, struct buffer *fields)
 	const struct event *e = event;
 	uint64_t stack = e->args_count ? event_arg(e, TF_ARG_STACK) : 0;
 
-	buffer_text(fields, trace_function(s->image->trace, e->id)->name);
-	buffer_add(fields, "", 1);
+	buffer_field(fields, trace_function(s->image->trace, e->id)->name);
 	all->attribution.symbols = s->context->symbols;
 	attribution_text(&all->attribution, s->image, (uint32_t)tf_arg_value(stack), "?", fields);
 	buffer_add(fields, "", 1);

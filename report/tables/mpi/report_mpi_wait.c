@@ -118,8 +118,7 @@ static bool matrix_key(struct scan *s, const void *of, struct buffer *fields)
 
 	if (!operation_field(op, TF_FIELD_PEER, &peer) || peer < 0)
 		return false;
-	buffer_text(fields, s->context->model->processes[s->image->process].rank);
-	buffer_add(fields, "", 1);
+	buffer_field(fields, s->context->model->processes[s->image->process].rank);
 	buffer_print(fields, "%" PRId64, peer);
 	buffer_add(fields, "", 1);
 	if (!operation_value(op, TF_GROUP_MPI, TF_FIELD_COMMUNICATOR_OF_MPI, fields))
@@ -130,7 +129,7 @@ static bool matrix_key(struct scan *s, const void *of, struct buffer *fields)
 
 static void matrix_visit(struct scan *s, const struct event *e)
 {
-	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+	const struct function *f = event_function(s->image->trace, e);
 	uint8_t class = f && f->group == TF_GROUP_MPI ? f->kind.match : MPI_NOTHING;
 	struct tf_operation op;
 	uint32_t row;

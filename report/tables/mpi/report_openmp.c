@@ -12,8 +12,7 @@ static bool construct_key(struct scan *s, const void *event, struct buffer *fiel
 	const struct event *e = event;
 	struct attribution *attribution = s->more;
 
-	buffer_text(fields, trace_function(s->image->trace, e->id)->name);
-	buffer_add(fields, "", 1);
+	buffer_field(fields, trace_function(s->image->trace, e->id)->name);
 	attribution_text(attribution, s->image, event_stack(e), "", fields);
 	return true;
 }

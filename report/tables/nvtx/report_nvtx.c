@@ -10,8 +10,7 @@ static bool range_key(struct scan *s, const void *range, struct buffer *fields)
 	const struct nvtx_range *r = range;
 
 	if (*(const enum style *)s->more == STYLE_BOTH) {
-		buffer_text(fields, r->is_pushpop ? "PushPop" : "StartEnd");
-		buffer_add(fields, "", 1);
+		buffer_field(fields, r->is_pushpop ? "PushPop" : "StartEnd");
 	}
 	nvtx_sum_name(s->image->trace, r->domain, r->text, fields);
 	return true;
@@ -34,8 +33,7 @@ static bool sum_key(struct scan *s, const void *event, struct buffer *fields)
 	const struct event *e = event;
 
 	if (*(const enum style *)s->more == STYLE_BOTH) {
-		buffer_text(fields, e->text & TF_RANGES_IS_STARTEND ? "StartEnd" : "PushPop");
-		buffer_add(fields, "", 1);
+		buffer_field(fields, e->text & TF_RANGES_IS_STARTEND ? "StartEnd" : "PushPop");
 	}
 	if (e->text & TF_RANGES_IS_OTHER)
 		buffer_text(fields, "(other)");

@@ -158,7 +158,7 @@ static struct known_call known_call(const struct function *f, const struct tf_op
 static void add_call(struct scan *s, const struct event *e)
 {
 	struct model_source *m = s->more;
-	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+	const struct function *f = event_function(s->image->trace, e);
 	uint64_t operation = f && e->args_count ? tf_operation_id(event_arg(e, TF_ARG_OPERATION)) : 0, *number;
 	struct tf_operation op;
 

@@ -72,8 +72,7 @@ static bool error_key(struct scan *s, const void *event, struct buffer *fields)
 {
 	const struct event *e = event;
 
-	buffer_text(fields, trace_function(s->image->trace, e->id)->name);
-	buffer_add(fields, "", 1);
+	buffer_field(fields, trace_function(s->image->trace, e->id)->name);
 	os_error_name(error_of(e), fields);
 	return true;
 }

@@ -16,12 +16,9 @@ static bool object_key(struct scan *s, const void *of, struct buffer *fields)
 	SCOPED(buffer) file = {0}, path = {0};
 
 	operation_object(s->image->trace, &c->operation, &file, &path);
-	buffer_text(fields, c->function->name);
-	buffer_add(fields, "", 1);
-	buffer_text(fields, buffer_string(&file));
-	buffer_add(fields, "", 1);
-	buffer_text(fields, buffer_string(&path));
-	buffer_add(fields, "", 1);
+	buffer_field(fields, c->function->name);
+	buffer_field(fields, buffer_string(&file));
+	buffer_field(fields, buffer_string(&path));
 	return true;
 }
 

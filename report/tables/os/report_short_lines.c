@@ -13,8 +13,7 @@ static bool short_line_key(struct scan *s, const void *sample, struct buffer *fi
 	const struct tf_short_stack *sampled = sample;
 	const struct function *f = trace_function(s->image->trace, sampled->function);
 
-	buffer_text(fields, f ? f->name : "?");
-	buffer_add(fields, "", 1);
+	buffer_field(fields, f ? f->name : "?");
 	attribution_text(attribution, s->image, sampled->stack, "(no stack)", fields);
 	buffer_add(fields, "", 1);
 	buffer_print(fields, "%" PRIu32, sampled->weight);

@@ -54,7 +54,7 @@ static bool is_made_by_interpreter(struct gil *g, const struct scan *s, uint32_t
 
 static enum gil_state state_of(struct gil *g, struct scan *s, const struct event *e, uint32_t *ret_stack)
 {
-	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+	const struct function *f = event_function(s->image->trace, e);
 
 	if (!f || !(f->kind.does & FUNCTION_CONDITION) || !(f->kind.does & FUNCTION_AWAITS))
 		return GIL_NONE;
@@ -99,8 +99,7 @@ static bool wait_key(struct scan *s, const void *of, struct buffer *fields)
 
 	thread_label(s->thread, fields);
 	buffer_add(fields, "", 1);
-	buffer_text(fields, state_names[w->state]);
-	buffer_add(fields, "", 1);
+	buffer_field(fields, state_names[w->state]);
 	line_of(s->more, s->context, s->image, w->stack, fields);
 	return true;
 }

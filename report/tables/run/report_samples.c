@@ -75,8 +75,7 @@ static uint32_t samples_make_row(struct scan *s, uint32_t range, const struct sy
 		buffer_text(&key, "?");
 	if (w->unit == LINES)
 		buffer_add(&key, "", 1);
-	buffer_text(&key, f->line->function);
-	buffer_add(&key, "", 1);
+	buffer_field(&key, f->line->function);
 	if (w->unit == PYTHON_FUNCTIONS)
 		buffer_text(&key, f->line->file ? f->line->file : "?");
 	else
@@ -296,7 +295,7 @@ static uint64_t os_calls_ns(const struct image *image, const struct trace_thread
 
 	filter_cursor_init(&cursor, image->trace, thread);
 	while (cursor_next(&cursor, &e)) {
-		const struct function *f = e.kind == TF_CALL ? trace_function(image->trace, e.id) : NULL;
+		const struct function *f = event_function(image->trace, &e);
 
 		if (f && f->group == TF_GROUP_OSRT)
 			ns += clock_map_duration(clock, e.duration);

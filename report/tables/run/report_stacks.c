@@ -7,8 +7,7 @@ static bool stack_key(struct scan *s, const void *event, struct buffer *fields)
 	const struct event *e = event;
 	const struct function *f = trace_function(s->image->trace, e->id);
 
-	buffer_text(fields, f ? f->name : "?");
-	buffer_add(fields, "", 1);
+	buffer_field(fields, f ? f->name : "?");
 	symbols_stack(s->context->symbols, s->image, event_stack(e), fields);
 	return true;
 }

@@ -44,13 +44,6 @@ static bool may_collect(const struct trace_thread *thread)
 	return thread->args & 1u << TF_ARG_OPERATION;
 }
 
-static bool begins_job(const struct trace *t, const struct event *e)
-{
-	const struct function *f = e->kind == TF_CALL ? trace_function(t, e->id) : NULL;
-
-	return f && f->group == TF_GROUP_MPI && f->kind.parallel & PARALLEL_BEGINS;
-}
-
 static bool find_begin(const struct model *m, struct mpi_rank_calls *r)
 {
 	const struct trace *t = r->image->trace;
@@ -61,7 +54,7 @@ static bool find_begin(const struct model *m, struct mpi_rank_calls *r)
 
 		cursor_init(&cursor, t, &t->threads[i]);
 		while (may_collect(&t->threads[i]) && cursor_next(&cursor, &e))
-			if (begins_job(t, &e)) {
+			if (event_begins_mpi(t, &e)) {
 				r->range = image_range(r->image, event_start(&e));
 				return true;
 			}
