@@ -118,6 +118,20 @@ Test(memory, follows_an_address_that_another_thread_takes_over_before_the_free_r
 	cr_assert_eq(site(8)->blocks, 1);
 }
 
+/* The second free cannot be that of the previous block, though it began as early. */
+Test(memory, frees_the_block_that_took_over_an_address_next)
+{
+	take(&one, 1100, TF_MEMORY_DEVICE, 0x1000, 100, 7);
+	take(&two, 1205, TF_MEMORY_DEVICE, 0x1000, 40, 8);
+	give(&one, 1210, 20, 0x1000);
+	give(&two, 1220, 30, 0x1000);
+	replay(NULL, NULL);
+	cr_expect_eq(use(0, 0)->in_use, 0);
+	cr_expect_eq(site(8)->blocks, 0);
+	cr_expect_eq(memory.replaced, 0);
+	cr_expect_eq(memory.unknown_frees, 0);
+}
+
 Test(memory, counts_an_address_given_out_twice)
 {
 	take(&one, 1100, TF_MEMORY_DEVICE, 0x1000, 100, 7);

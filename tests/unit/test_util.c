@@ -143,3 +143,34 @@ Test(util, lists_grow_are_visited_and_end_with_their_block)
 	cr_expect_eq(sum, 2 * 9900);
 	cr_expect_eq(freed, 2);
 }
+
+Test(util, texts_begin_end_and_have)
+{
+	cr_expect(text_begins_with("pipe:[7]", "pipe:"));
+	cr_expect(text_begins_with("pipe:", "pipe:"));
+	cr_expect_not(text_begins_with("pipe", "pipe:"));
+	cr_expect(text_ends_with("a.trace", ".trace"));
+	cr_expect_not(text_ends_with(".trace", ".trace"), "there is nothing before it");
+	cr_expect(text_any(text_is, "nice", "sh", "nice"));
+	cr_expect_not(text_any(text_is, "nicer", "sh", "nice"));
+	cr_expect(text_any(text_has, "/a/site-packages/b.py", "/dist-packages/", "/site-packages/"));
+	cr_expect_not(text_any(text_begins_with, "/opt/lib/x.so", "/lib/", "/usr/lib/"));
+}
+
+Test(util, a_field_has_its_nul)
+{
+	SCOPED(buffer) key = {0};
+
+	buffer_field(&key, "ab");
+	buffer_field(&key, "");
+	buffer_field(&key, "c");
+	cr_assert_eq(key.size, 6);
+	cr_assert_eq(memcmp(key.data, "ab\0\0c", 6), 0);
+}
+
+Test(util, the_name_of_a_path_follows_its_last_slash)
+{
+	cr_expect_str_eq(path_name("/usr/bin/python3"), "python3");
+	cr_expect_str_eq(path_name("python3"), "python3");
+	cr_expect_str_eq(path_name("/usr/bin/"), "");
+}
