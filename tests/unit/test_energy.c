@@ -288,6 +288,19 @@ Test(energy, launchers_of_one_machine_continue_one_sequence)
 	cr_expect_eq(energy_duration_ns(s), 400 * MS);
 }
 
+Test(energy, hosts_of_one_boot_are_one_machine)
+{
+	struct machine machines[] = {{.boot = "1"}, {.boot = "2"}, {.boot = "1"}, {.boot = ""}, {.boot = ""}};
+	const struct model m = {.machines = machines, .machine_count = 5};
+
+	cr_expect(energy_is_same_machine(&m, 0, 0));
+	cr_expect(energy_is_same_machine(&m, 0, 2), "two containers");
+	cr_expect_not(energy_is_same_machine(&m, 0, 1));
+	cr_expect(energy_is_same_machine(&m, 3, 3));
+	cr_expect_not(energy_is_same_machine(&m, 3, 4), "they are not known");
+	cr_expect_not(energy_is_same_machine(&m, 3, 0));
+}
+
 Test(energy, a_counter_starts_again_behind_its_range)
 {
 	const struct energy_source *s;
