@@ -6,7 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "report/export/export.h"
 #include "report/export/sqlite_pages.h"
+#include "trace_writer.h"
 
 enum { ROWS = 200000, TEXTS = 40 }; /* ROWS: so many that the trees have three levels */
 
@@ -189,4 +191,32 @@ Test(sqlite_pages, long_texts_continue_on_other_pages)
 		sqlite3_step(s);
 	}
 	sqlite3_finalize(s);
+}
+
+/* Calls of one function have the same key, and are in the order of their rows. */
+Test(sqlite_pages, the_indexes_of_an_export_are_in_order)
+{
+	char directory[] = "/tmp/pillion-pages-XXXXXX", *paths[] = {directory};
+	struct model model;
+	struct report_context context = {.model = &model};
+	struct export x = {.context = &context};
+	struct err err;
+	sqlite3_stmt *s;
+
+	cr_assert_not_null(mkdtemp(directory));
+	capture_example(directory);
+	cr_assert_eq(model_open(&model, paths, 1, &err), 0);
+	context.symbols = symbols_new(&model, true);
+	cr_assert_eq(export_write(&x, export_find("sqlite"), path, true, &err), 0, "%s", err.text);
+	sqlite3_close(db);
+	cr_assert_eq(sqlite3_open(path, &db), SQLITE_OK);
+	s = query("PRAGMA integrity_check");
+	cr_expect_str_eq((const char *)sqlite3_column_text(s, 0), "ok");
+	sqlite3_finalize(s);
+	s = query("SELECT count(*) - count(DISTINCT nameId) FROM OSRT_API");
+	cr_expect_gt(sqlite3_column_int(s, 0), 0, "there are equal keys");
+	sqlite3_finalize(s);
+	symbols_free(context.symbols);
+	model_done(&model);
+	capture_remove(directory);
 }
