@@ -18,16 +18,11 @@ void fix_first_cause_done(struct fix_first_cause *cause)
 	free(cause->callee);
 }
 
-static uint64_t at_most(uint64_t ns, uint64_t most)
-{
-	return ns < most ? ns : most;
-}
-
 void fix_first_limit(struct saving *s, uint64_t most)
 {
-	s->saved_ns = at_most(s->saved_ns, most);
-	s->low_ns = at_most(s->low_ns, most);
-	s->high_ns = at_most(s->high_ns, most);
+	s->saved_ns = smaller_of(s->saved_ns, most);
+	s->low_ns = smaller_of(s->low_ns, most);
+	s->high_ns = smaller_of(s->high_ns, most);
 }
 
 static bool is_told(const struct choice *k, const struct fix_first_cause *cause)

@@ -122,6 +122,17 @@ static inline int order_of(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
+static inline uint64_t smaller_of(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* 0 where the part is larger. */
+static inline uint64_t rest_of(uint64_t all, uint64_t part)
+{
+	return all > part ? all - part : 0;
+}
+
 /* A comparator; `order` is an expression of a and b: COMPARATOR(by_pid, struct process, order_of(a->pid, b->pid)) */
 #define COMPARATOR(name, type, order)                        \
 	static int name(const void *left, const void *right) \

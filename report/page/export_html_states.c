@@ -59,11 +59,6 @@ static struct html_track *states_track(struct html *h, const struct thread_time 
 	return track;
 }
 
-static uint64_t at_most(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Adds what the thread has used up to an instant; the sum is never more than the partition has. */
 static void add_state(struct html *h, struct html_track *track, uint64_t ns, uint64_t cpu_ns, uint64_t delay_ns,
 		      struct html_event *last)
@@ -97,7 +92,7 @@ static void add_thread(struct states *s, const struct thread_time *t)
 		if (sample->delay_ns != TF_USAGE_UNKNOWN && t->delay_is_known)
 			delay_ns = sample->delay_ns > s->base_delay_ns ? sample->delay_ns - s->base_delay_ns : 0;
 		cpu_ns = cpu_ns > s->base_cpu_ns ? cpu_ns - s->base_cpu_ns : 0;
-		add_state(h, track, ns, at_most(cpu_ns, t->cpu_ns), at_most(delay_ns, t->delay_ns), &last);
+		add_state(h, track, ns, smaller_of(cpu_ns, t->cpu_ns), smaller_of(delay_ns, t->delay_ns), &last);
 		before = ns;
 	}
 	add_state(h, track, end, t->cpu_ns, t->delay_ns, &last);

@@ -34,11 +34,6 @@ struct maker {
 	uint64_t base_ticks; /* when it called exec; 0: not known */
 };
 
-static uint64_t less(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : 0;
-}
-
 static uint64_t add_known(uint64_t sum, uint64_t part)
 {
 	return part == TF_USAGE_UNKNOWN ? sum : sum + part;
@@ -72,8 +67,8 @@ static void thread_use(struct thread_time *t, const struct usage_of *of, uint64_
 {
 	t->cpu_is_known = of->cpu_ns != TF_USAGE_UNKNOWN;
 	t->delay_is_known = of->delay_ns != TF_USAGE_UNKNOWN;
-	t->cpu_ns = t->cpu_is_known ? less(of->cpu_ns, base_cpu_ns) : 0;
-	t->delay_ns = t->delay_is_known ? less(of->delay_ns, base_delay_ns) : 0;
+	t->cpu_ns = t->cpu_is_known ? rest_of(of->cpu_ns, base_cpu_ns) : 0;
+	t->delay_ns = t->delay_is_known ? rest_of(of->delay_ns, base_delay_ns) : 0;
 	t->voluntary = of->voluntary;
 	t->involuntary = of->involuntary;
 }
@@ -188,10 +183,10 @@ static void add_main(struct maker *k, const struct image *image, const struct tr
 	strcpy(t->name, thread ? thread->name : "");
 	thread_use(t, &of, k->base_cpu_ns, k->base_delay_ns);
 	/* CPU time before the first call that exceeds the time since the start is from before that. */
-	before_ns = created ? 0 : less(before_us * 1000, k->base_cpu_ns);
+	before_ns = created ? 0 : rest_of(before_us * 1000, k->base_cpu_ns);
 	if (thread && thread->page)
-		attached_ns = clock_map_duration(k->clock, less(thread->page->start_ticks, start));
-	thread_finish(k, t, clock_map_duration(k->clock, less(end_ticks, start)), less(before_ns, attached_ns),
+		attached_ns = clock_map_duration(k->clock, rest_of(thread->page->start_ticks, start));
+	thread_finish(k, t, clock_map_duration(k->clock, rest_of(end_ticks, start)), rest_of(before_ns, attached_ns),
 		      end_ticks);
 	k->base_ticks = image->end_ticks;
 	if (of.cpu_ns != TF_USAGE_UNKNOWN)
@@ -222,7 +217,7 @@ static void add_recorded(struct maker *k, const struct image *image, const struc
 	t->ended = end < end_ticks;
 	strcpy(t->name, thread->name);
 	thread_use(t, &of, 0, 0);
-	thread_finish(k, t, clock_map_duration(k->clock, less(end, start)), before_us * 1000, end);
+	thread_finish(k, t, clock_map_duration(k->clock, rest_of(end, start)), before_us * 1000, end);
 }
 
 /* The process recorded its living threads at its end. One that is not among them has ended before, after the launcher
@@ -252,7 +247,7 @@ static void add_sampled(struct maker *k, const struct image *image, const struct
 	memcpy(t->name, s->name, sizeof(s->name));
 	t->ended = end < end_ticks;
 	thread_use(t, &of, 0, 0);
-	thread_finish(k, t, clock_map_duration(k->clock, less(end, s->first.ticks)),
+	thread_finish(k, t, clock_map_duration(k->clock, rest_of(end, s->first.ticks)),
 		      add_known(s->first.cpu_ns, s->first.delay_ns), end);
 }
 
@@ -320,7 +315,7 @@ static void add_rest(struct maker *k, const struct image *last, size_t from, str
 	process->waited_ns = of.delay_ns;
 	process->total_ns = k->context->model->processes[last->process].total_ns;
 	if (of.cpu_ns == TF_USAGE_UNKNOWN && s) /* in units of the kernel's tick: the threads are more exact */
-		process->cpu_ns = less(s->last.cpu_ns, sum) > 20000000 ? s->last.cpu_ns : sum;
+		process->cpu_ns = rest_of(s->last.cpu_ns, sum) > 20000000 ? s->last.cpu_ns : sum;
 	if (process->cpu_ns != TF_USAGE_UNKNOWN && process->cpu_ns > sum) {
 		uint64_t rest = process->cpu_ns - sum;
 		struct thread_time *t = rest < END_NS ? &k->partition->threads[from]

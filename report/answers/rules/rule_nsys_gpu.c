@@ -147,11 +147,6 @@ static uint64_t chunk_ns(const struct device *d)
 	return (uint64_t)ceil((double)(d->last - d->first) / CHUNKS);
 }
 
-static uint64_t smaller_of(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Operations that overlap in time add up. */
 static void add_chunk_use(void *context, const struct timeline_entry *b)
 {

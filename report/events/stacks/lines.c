@@ -231,11 +231,6 @@ static struct within collect_within(struct lines_pass *w, uint64_t start)
 	return sum;
 }
 
-static uint64_t difference_or_zero(uint64_t all, uint64_t part)
-{
-	return all > part ? all - part : 0;
-}
-
 static void add_total(struct lines_pass *w, struct site *site, const struct event *e, uint64_t ns)
 {
 	site->values[LINE_TOTAL] += ns;
@@ -308,19 +303,19 @@ static void lines_add_call(struct lines_pass *w, const struct event *e)
 	if (is_os)
 		add_system(w, e, ns);
 	in = collect_within(w, start);
-	w->waited -= (int64_t)difference_or_zero(ns, in.total) - in.waited;
-	add_inclusive(w, LINE_INCLUSIVE, event_stack(e), start, difference_or_zero(ns, in.total));
+	w->waited -= (int64_t)rest_of(ns, in.total) - in.waited;
+	add_inclusive(w, LINE_INCLUSIVE, event_stack(e), start, rest_of(ns, in.total));
 	site = lines_site_of(w, e, NULL);
 	line = site->values;
 	line[LINE_CALLS]++;
-	add_total(w, site, e, difference_or_zero(ns, in.total));
+	add_total(w, site, e, rest_of(ns, in.total));
 	if (is_os) {
-		line[LINE_OS] += difference_or_zero(ns, in.os);
-		line[LINE_OFF_CPU] += difference_or_zero(ns, in.total);
+		line[LINE_OS] += rest_of(ns, in.os);
+		line[LINE_OFF_CPU] += rest_of(ns, in.total);
 		line[LINE_MOVED] += e->args_count ? moved(f, e) : 0;
 		in.os = ns;
 	} else {
-		line[LINE_CUDA] += difference_or_zero(ns, in.cuda);
+		line[LINE_CUDA] += rest_of(ns, in.cuda);
 		in.cuda = ns;
 	}
 	if (e->args_count)
