@@ -208,16 +208,19 @@ static void spine_find(struct spine_finder *f, uint32_t place, struct spine *ret
 	}
 }
 
-/* In no spine yet and not below the first place. The top of a file is around the first one. */
-static bool may_be_place(struct spine_finder *f, size_t function, const struct spine *first)
+/* In no spine yet and, unless nothing else is left, not below the first place. The top of a file is around that. */
+static bool may_be_place(struct spine_finder *f, size_t function, const struct spine *first, bool is_below)
 {
 	if (f->is_printed[function] || !f->drop[function] || f->drop[function] < f->least_ns)
 		return false;
 	if (!first)
 		return true;
+	if (own_is_top(f->own, (uint32_t)function))
+		return false;
+	if (is_below)
+		return true;
 	find_through(f, (uint32_t)function);
-	return !own_is_top(f->own, (uint32_t)function) &&
-	       !carries(f, first->frames[first->count - 1].function, (uint32_t)function);
+	return !carries(f, first->frames[first->count - 1].function, (uint32_t)function);
 }
 
 /* Whether they differ by less than the standard error of what was sampled: next time the other one is larger. */
@@ -229,17 +232,17 @@ static bool is_equal(const struct spine_finder *f, uint64_t a, uint64_t b)
 }
 
 /* The function with the largest drop; of equal ones, that with most time below it. */
-static size_t next_place(struct spine_finder *f, const struct spine *first)
+static size_t next_place(struct spine_finder *f, const struct spine *first, bool is_below)
 {
 	size_t most = SIZE_MAX, best;
 
 	for (size_t i = 0; i < f->own->function_count; i++)
-		if ((most == SIZE_MAX || f->drop[i] > f->drop[most]) && may_be_place(f, i, first))
+		if ((most == SIZE_MAX || f->drop[i] > f->drop[most]) && may_be_place(f, i, first, is_below))
 			most = i;
 	best = most;
 	for (size_t i = 0; i < f->own->function_count && most != SIZE_MAX; i++)
 		if (is_equal(f, f->drop[i], f->drop[most]) && f->inclusive[i] > f->inclusive[best] &&
-		    !own_is_top(f->own, (uint32_t)i) && may_be_place(f, i, first))
+		    !own_is_top(f->own, (uint32_t)i) && may_be_place(f, i, first, is_below))
 			best = i;
 	return best;
 }
@@ -277,17 +280,21 @@ size_t spines_find(const struct own_stacks *own, const struct spine_time *times,
 {
 	struct spine_finder f;
 	size_t found = 0;
+	bool is_below = false;
 
 	finder_init(&f, own, times, count);
 	f.least_ns = least_ns;
 	f.sample_ns = sample_ns;
 	find_drops(&f);
 	while (found < SPINES) {
-		size_t place = next_place(&f, found ? ret : NULL);
+		size_t place = next_place(&f, found ? ret : NULL, is_below);
 
-		if (place == SIZE_MAX)
+		if (place != SIZE_MAX)
+			spine_find(&f, (uint32_t)place, &ret[found++]);
+		else if (is_below || !found)
 			break;
-		spine_find(&f, (uint32_t)place, &ret[found++]);
+		else
+			is_below = true;
 	}
 	finder_done(&f);
 	return found;

@@ -30,10 +30,10 @@ struct spine {
 	uint32_t callee; /* what most of the place's own time is in: a text of the own stacks; 0: nothing */
 };
 
-/* Of these times, the spines of the place with the largest drop, then of the next places that are in no spine before
- * and not below the first one, at most SPINES; each ends where an earlier one begins. None has a drop below `least_ns`.
- * Drops that differ by less than their standard error, where a sample stands for `sample_ns`, are equal: of these, that
- * of the function with most time below it is the largest. Returns how many. */
+/* Of these times, the spines of the place with the largest drop, then of the next places that are in no spine before:
+ * those that are not below the first one, then those that are; at most SPINES. Each ends where an earlier one begins.
+ * None has a drop below `least_ns`. Drops that differ by less than their standard error, where a sample stands for
+ * `sample_ns`, are equal: of these, that of the function with most time below it is the largest. Returns how many. */
 size_t spines_find(const struct own_stacks *own, const struct spine_time *times, size_t count, uint64_t least_ns,
 		   uint64_t sample_ns, struct spine *ret);
 

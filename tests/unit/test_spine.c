@@ -94,8 +94,9 @@ Test(spine, of_equal_drops_the_one_with_most_time_below)
 	sample("main:2.f:8.g", 50);
 	cr_assert(find(0));
 	cr_assert_str_eq(spine_text(0), "main:2 f:8 g:1");
-	cr_assert_eq(spines_find(&own, times, count, 0, 10, found), 1);
+	cr_assert_eq(spines_find(&own, times, count, 0, 10, found), 2);
 	cr_expect_str_eq(spine_text(0), "main:2 f:8");
+	cr_expect_str_eq(spine_text(1), "g:1");
 	cr_assert(spines_find(&own, times, count, 0, 1, found));
 	cr_expect_str_eq(spine_text(0), "main:2 f:8 g:1");
 }
@@ -158,16 +159,30 @@ Test(spine, the_top_of_a_file_is_a_place_for_its_own_time_only)
 	cr_assert_str_eq(spine_text(1), "b:3");
 }
 
-Test(spine, further_places_are_elsewhere)
+Test(spine, further_places_are_rather_elsewhere)
 {
-	/* b is below the first place, c is in its spine: neither is a finding of its own */
+	/* c is in the spine of the first place: no finding of its own; b is below it: the last one */
 	sample("main:1.c:2.first:3", 60);
-	sample("main:1.c:2.first:4.b:5", 25);
+	sample("main:1.c:2.first:4.b:5", 35);
 	sample("main:1.second:6", 30);
-	cr_assert_eq(find(0), 2);
+	cr_assert_eq(find(0), 3);
 	cr_assert_str_eq(spine_text(0), "main:1 c:2 first:3");
 	cr_assert_str_eq(spine_text(1), "second:6");
-	cr_assert_eq(find(31), 1, "what has a smaller drop is none");
+	cr_assert_str_eq(spine_text(2), "b:5");
+	cr_assert_eq(find(31), 2, "what has a smaller drop is none");
+	cr_assert_eq(find(36), 1);
+}
+
+Test(spine, what_is_below_is_named_where_nothing_else_is)
+{
+	sample("main:1.g:4", 60);
+	sample("main:2.h:5", 70);
+	sample("main:3.i:6", 80);
+	cr_assert_eq(find(0), 3);
+	cr_assert_str_eq(spine_text(0), "main:3");
+	cr_expect_eq(found[0].drop_ns, 130);
+	cr_assert_str_eq(spine_text(1), "i:6");
+	cr_assert_str_eq(spine_text(2), "h:5");
 }
 
 Test(spine, nothing_of_nothing)
