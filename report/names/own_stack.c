@@ -179,6 +179,14 @@ static void add_python(struct own_stacks *o, size_t count, size_t at)
 		push_frame(o, function_of(o, o->read[outer].line->function, f->line->file), f->line->line);
 }
 
+/* Of an import: the outermost module, not how it is found and what has asked for it. Else no function that is made in
+ * another one, as what a decorator puts around a function; but the comprehensions of one. */
+static bool is_callee(const char *function, bool is_import)
+{
+	return is_import ? !strcmp(function, "<module>")
+			 : !strstr(function, "<locals>.") || text_ends_with(function, ">");
+}
+
 /* What was given to exec() is the program's own only if nothing else is, as the text of `python -c`. */
 static uint32_t add_pythons(struct own_stacks *o, size_t count, struct own_stack *ret, bool with_generated)
 {
@@ -199,8 +207,7 @@ static uint32_t add_pythons(struct own_stacks *o, size_t count, struct own_stack
 			ret->count++;
 		} else if (!ret->count && file) {
 			ret->is_model |= is_model(file);
-			/* an import: the outermost module, not how it is found and what has asked for it */
-			if (!ret->is_import || !strcmp(o->read[i].line->function, "<module>"))
+			if (is_callee(o->read[i].line->function, ret->is_import) || (!callee && !ret->is_import))
 				callee = o->read[i].line;
 		}
 	}
@@ -239,10 +246,10 @@ static bool is_libc(const char *module)
 }
 
 /* Of a stack of native code: the innermost function with a name, not of libc, which any program calls. What has no name
- * is a part of what calls it. */
+ * is a part of what calls it; of a library where nothing has one, the library. */
 static bool find_named(struct own_stacks *o, const struct image *image, uint32_t stack, struct symbol_frame *ret)
 {
-	size_t count = symbols_native(o->attribution.symbols, image, stack, o->read, STACK_FRAMES);
+	size_t count = symbols_native(o->attribution.symbols, image, stack, o->read, STACK_FRAMES), library = count;
 
 	for (size_t i = 0; i < count; i++) {
 		*ret = o->read[i];
@@ -251,8 +258,12 @@ static bool find_named(struct own_stacks *o, const struct image *image, uint32_t
 		symbols_name(o->attribution.symbols, ret);
 		if (*ret->line->function != '[' && strcmp(ret->line->function, "_start") != 0)
 			return true;
+		if (library == count && strcmp(ret->module, image->executable) != 0)
+			library = i;
 	}
-	return false;
+	if (library < count)
+		*ret = o->read[library];
+	return library < count;
 }
 
 static void add_foreign_frame(struct own_stacks *o, const struct image *image, struct symbol_frame *f, bool is_users,
@@ -262,7 +273,9 @@ static void add_foreign_frame(struct own_stacks *o, const struct image *image, s
 
 	add_frame(o, f);
 	ret->count++;
-	if (is_users || !*f->module || (image->executable && !strcmp(f->module, image->executable)))
+	symbols_name(o->attribution.symbols, f);
+	if (is_users || !*f->module || *f->line->function == '[' ||
+	    (image->executable && !strcmp(f->module, image->executable)))
 		return;
 	buffer_text(&library, path_name(f->module));
 	ret->callee = text_of(o, &library);

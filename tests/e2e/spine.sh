@@ -37,7 +37,7 @@ lever() {
 	like "$(sed -n 2p summary)" \
 		"^FIX FIRST +$time of $time pass through these; a change there saves [0-9.]+( m?s)? to $time\$" \
 		"$1: the first line has the time and an interval"
-	is "$(sed -n '3,/^time/p' summary | sed '$d' | awk '{ print $2 }' | tr '\n' ' ')" "$2 " \
+	is "$(sed -n '3,/^[a-z]/p' summary | sed '$d' | awk '{ print $2 }' | tr '\n' ' ')" "$2 " \
 		"$1: a line for each function, the outermost first"
 	is "$(first 'all(a["Time (ns)"] >= b["Time (ns)"] * 0.95 for a, b in zip(frames, frames[1:]))')" True \
 		"$1: a caller has the time of what it calls"
@@ -106,11 +106,16 @@ fi
 # A line that mostly computes is told as that, and not by the little that it waits; imports have their modules' names.
 mkdir -p lib/site-packages/slowly
 cat >lib/site-packages/slowly/__init__.py <<'END_OF_MODULE'
-import time
+import sys, time
 def compute(seconds):
     end = time.process_time() + seconds
     while time.process_time() < end:
         sum(range(1000))
+def passed_on(function):
+    def wrapper(*values):
+        return function(*values)
+    return wrapper if sys.version_info >= (3, 11) else function # before, no name tells that it is made in another one
+@passed_on
 def use(seconds):
     compute(seconds)
     time.sleep(seconds / 4)
