@@ -263,7 +263,7 @@ static void propose_call(struct choice *k, const struct role *r, const struct ro
 	}
 	/* nobody knows what ended the waits of the role that waits for this one: these calls may have held it up */
 	if (cause.saves.saved_ns < k->least_ns && !role_call_waits(r, call->kind, call->ns, call->count) &&
-	    fix_first_waiting(k, r))
+	    fix_first_waiting(k, r, NULL))
 		function_interval(cause.whole_ns, &cause.saves);
 	cause.actor = costs_actor(k->costs, cause.line, call->function);
 	call_words(k, r, call, programs, cause.line, &cause.text);
@@ -420,7 +420,7 @@ static void propose_finding(struct choice *k, const struct finding *f)
 COMPARATOR(compare_causes, struct fix_first_cause,
 	   order_of(a->is_last, b->is_last) ?: order_of(b->worth_ns, a->worth_ns) ?: strcmp(a->text.data, b->text.data))
 
-/* What costs no time comes before what the run is bound by. */
+/* What costs no time, and was looked for, comes before what the run is bound by. */
 static void lift_not_time(struct fix_first *f)
 {
 	size_t bound = 0;
@@ -430,7 +430,7 @@ static void lift_not_time(struct fix_first *f)
 	for (size_t i = bound; i < f->count; i++) {
 		struct fix_first_cause cause = f->items[i];
 
-		if (cause.saves.saved_ns)
+		if (cause.saves.saved_ns || (cause.finding && cause.finding->rule->flags & RULE_WORK))
 			continue;
 		memmove(f->items + bound + 1, f->items + bound, (i - bound) * sizeof(*f->items));
 		f->items[bound++] = cause;

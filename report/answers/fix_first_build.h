@@ -26,8 +26,9 @@ void fix_first_propose(struct choice *k, struct fix_first_cause *cause);
 /* spine_cause.c: the places where a role computes. False: no samples tell them. */
 bool fix_first_spines(struct choice *k, const struct role *r);
 
-/* The role that waits for this one for half of its time; NULL: none is known. */
-const struct role *fix_first_waiting(const struct choice *k, const struct role *r);
+/* The role that waits for this one for half of its time, and the call in which it does, unless ret_call is NULL. NULL:
+ * none is known. */
+const struct role *fix_first_waiting(const struct choice *k, const struct role *r, const struct role_call **ret_call);
 
 /* Likewise the callers of the calls at a cause's line. Where nobody knows how much of the calls could be saved, or the
  * rule says so, the price is that of a change of the outermost of them. */

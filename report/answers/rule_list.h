@@ -77,7 +77,7 @@
 	  "Pad the inputs to a few fixed shapes, mark what varies as dynamic, and keep the jitted function.")          \
 	X(short_processes, NULL, "Processes That Do Little but Start", RULE_REMOVED,                                   \
 	  "Do the work in one process: a loop within one program, a library instead of a program, larger tasks.")      \
-	X(memory_growth, NULL, "Growing Host Memory", RULE_NOT_TIME,                                                   \
+	X(memory_growth, NULL, "Growing Host Memory", RULE_NOT_TIME | RULE_WORK,                                       \
 	  "Find what keeps the memory: caches without a limit, lists of results, tensors with their graph.")           \
 	X(memory_leak, NULL, "Lines Whose Memory Grows from Step to Step", RULE_NOT_TIME,                              \
 	  "Release what the line allocates at the end of the step, or give the container that keeps it a limit; "      \

@@ -87,7 +87,7 @@ static void add_frame(const struct choice *k, const struct spine_frame *f, uint6
 					.is_recursive = f->is_recursive};
 }
 
-const struct role *fix_first_waiting(const struct choice *k, const struct role *r)
+const struct role *fix_first_waiting(const struct choice *k, const struct role *r, const struct role_call **ret_call)
 {
 	list_each(const struct role, other, k->roles) {
 		for (size_t n = 0; n < other->call_count && other != r; n++) {
@@ -97,8 +97,11 @@ const struct role *fix_first_waiting(const struct choice *k, const struct role *
 						     : end->ns ? NULL
 							       : role_waited_for(k->roles, other, &other->calls[n]);
 
-			if (awaited == r && other->calls[n].ns * 2 >= other->lifetime_ns)
-				return other;
+			if (awaited != r || other->calls[n].ns * 2 < other->lifetime_ns)
+				continue;
+			if (ret_call)
+				*ret_call = &other->calls[n];
+			return other;
 		}
 	}
 	return NULL;
@@ -107,19 +110,18 @@ const struct role *fix_first_waiting(const struct choice *k, const struct role *
 /* "job.py:12 f (copy.deepcopy)" */
 static void frame_words(const struct fix_first_frame *f, const char *callee, struct buffer *ret)
 {
-	if (*f->line) {
-		text_fit(ret, code_line_file(f->line), 48);
-		buffer_text(ret, " ");
-	}
+	if (*f->line)
+		buffer_print(ret, "%s ", code_line_file(f->line));
 	name_brief(ret, f->function);
 	if (*callee)
 		buffer_print(ret, " (%s)", callee);
 }
 
-/* True: a comma ends what is said about the role. is_clause: a verb follows. */
-static bool add_role(const struct choice *k, const struct role *r, bool is_clause, struct buffer *ret)
+/* True: a comma ends what is said about the role. is_clause: a verb follows. with_line: where another one waits. */
+static bool add_role(const struct choice *k, const struct role *r, bool is_clause, bool with_line, struct buffer *ret)
 {
-	const struct role *waiting = r->is_main ? NULL : fix_first_waiting(k, r);
+	const struct role_call *call;
+	const struct role *waiting = r->is_main ? NULL : fix_first_waiting(k, r, &call);
 
 	if (r->is_main)
 		return false;
@@ -129,6 +131,10 @@ static bool add_role(const struct choice *k, const struct role *r, bool is_claus
 		buffer_text(ret, ", for which ");
 		role_words(waiting, ret);
 		buffer_text(ret, waiting->threads > 1 ? " wait" : " waits");
+		if (with_line && call->is_users) {
+			buffer_text(ret, " at ");
+			code_line_short(role_call_line(k->context, call), ret);
+		}
 	}
 	return waiting || is_clause;
 }
@@ -159,7 +165,7 @@ static void spine_words(const struct choice *k, const struct role *r, const stru
 	rule_time(&cause->text, outer->ns);
 	buffer_text(&cause->text, " of ");
 	rule_time(&cause->text, k->roles->wall_ns);
-	has_clause = add_role(k, r, cause->frame_count > 1 && !is_program, &cause->text);
+	has_clause = add_role(k, r, cause->frame_count > 1 && !is_program, s->is_foreign && *outer->line, &cause->text);
 	buffer_text(&cause->text, has_clause && !is_told ? "," : "");
 	cause->frames_at = cause->text.size;
 	if (is_unknown)
@@ -270,11 +276,22 @@ static void price_by_cpu(const struct choice *k, const struct role *r, const str
 {
 	uint64_t ns = role_wall_ns(r, spine->frames[0].ns);
 
-	if (cause->saves.saved_ns >= k->least_ns || ns < k->least_ns || (!r->is_main && !fix_first_waiting(k, r)))
+	if (cause->saves.saved_ns >= k->least_ns || ns < k->least_ns || (!r->is_main && !fix_first_waiting(k, r, NULL)))
 		return;
 	function_interval(ns, &cause->saves);
 	for (size_t i = 0; i < spine->count; i++)
 		cause->frames[i].ns = role_wall_ns(r, spine->frames[i].ns);
+}
+
+/* Where a library works for another role, what can be changed is the line that waits for it. */
+static void borrow_line(const struct choice *k, const struct role *r, struct fix_first_cause *cause)
+{
+	const struct role_call *call;
+
+	if (r->is_main || !fix_first_waiting(k, r, &call) || !call->is_users)
+		return;
+	cause->line = role_call_line(k->context, call);
+	cause->is_borrowed = true;
 }
 
 /* `worth_ns`: of the spine before, behind which this one is; UINT64_MAX: none. What computes may save a part, so what
@@ -302,6 +319,8 @@ static void propose_spine(struct choice *k, const struct role *r, const struct r
 		buffer_text(&cause.called_from, cause.frames[cause.frame_count - 2].line);
 	cause.actor = costs_actor(k->costs, cause.line, "");
 	spine_words(k, r, s, &cause);
+	if (s->is_foreign && *cause.frames[0].line)
+		borrow_line(k, r, &cause);
 	fix_first_propose(k, &cause);
 }
 
@@ -331,7 +350,7 @@ static void propose_import(struct choice *k, const struct role *r, const struct 
 	rule_time(&cause.text, ns);
 	buffer_text(&cause.text, " of ");
 	rule_time(&cause.text, k->roles->wall_ns);
-	if (add_role(k, r, false, &cause.text))
+	if (add_role(k, r, false, false, &cause.text))
 		buffer_text(&cause.text, ",");
 	cause.frames_at = cause.text.size;
 	frames_words(&cause);

@@ -56,4 +56,6 @@ report analyze -r memory_growth leak.pillion >out 2>err
 like "$(cat out)" 'the memory of process [0-9]+ grows steadily by [0-9]+ MB per second' 'what a loop keeps'
 like "$(cat out)" 'leak\.py:[678]' 'at its line'
 like "$(cat leak.summary)" '^memory +peak [45][0-9]{2} MB in .*, grows steadily, by ' 'in the summary, too'
+unlike "$(grep '^FIX FIRST' leak.summary)" 'the memory' 'which costs no time: first is the line that computes'
+like "$(cat leak.summary)" '^found too +the memory of process' 'and the memory follows'
 done_testing
