@@ -91,11 +91,36 @@ const struct descriptor *descriptors_find_directory(const struct descriptors *d,
 	return NULL;
 }
 
+/* How long the text is up to the NUL, which is read as 0xff, before the own address of a socket. Names of Unix may have
+ * any byte. */
+static size_t text_end(const struct descriptor *item, const struct buffer *all)
+{
+	const size_t head = sizeof(struct tf_descriptor);
+	const char *end = item->kind == TF_DESCRIPTOR_SOCKET && all->size > head + 5 &&
+					  memcmp(all->data + head, "unix ", 5)
+				  ? memchr(all->data + head, 0xff, all->size - head)
+				  : NULL;
+
+	return end ? (size_t)(end - all->data) : all->size;
+}
+
 void descriptors_text(const struct descriptors *d, const struct descriptor *item, struct buffer *ret)
 {
 	SCOPED(buffer) all = {0};
 
 	trace_text(d->trace, item->blob, &all);
 	if (all.size > sizeof(struct tf_descriptor))
-		buffer_add(ret, all.data + sizeof(struct tf_descriptor), all.size - sizeof(struct tf_descriptor));
+		buffer_add(ret, all.data + sizeof(struct tf_descriptor),
+			   text_end(item, &all) - sizeof(struct tf_descriptor));
+}
+
+void descriptors_own_address(const struct descriptors *d, const struct descriptor *item, struct buffer *ret)
+{
+	SCOPED(buffer) all = {0};
+	size_t end;
+
+	trace_text(d->trace, item->blob, &all);
+	end = text_end(item, &all);
+	if (end < all.size)
+		buffer_add(ret, all.data + end + 1, all.size - end - 1);
 }

@@ -35,3 +35,5 @@ const struct descriptor *descriptors_find_directory(const struct descriptors *d,
 
 /* Appends a description: a path, or the peer of a socket. */
 void descriptors_text(const struct descriptors *d, const struct descriptor *item, struct buffer *ret);
+/* Appends the own address of a socket that has a peer; nothing if it was not recorded. */
+void descriptors_own_address(const struct descriptors *d, const struct descriptor *item, struct buffer *ret);

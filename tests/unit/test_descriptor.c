@@ -69,6 +69,23 @@ Test(descriptor, is_what_was_told_last_before_the_call)
 	assert_was(2, 1600, NULL);
 }
 
+Test(descriptor, the_own_address_of_a_socket_follows_its_peer)
+{
+	struct buffer own = {0};
+
+	/* a NUL is read as 0xff, which names of Unix may have */
+	writer_descriptor(&t, 1, 3, 1000, TF_DESCRIPTOR_SOCKET, "tcp 127.0.0.1:1\xff" "tcp 127.0.0.1:2");
+	writer_descriptor(&t, 2, 4, 1000, TF_DESCRIPTOR_SOCKET, "unix /a\xff" "b");
+	read_back();
+	assert_was(3, 1000, "tcp 127.0.0.1:1");
+	assert_was(4, 1000, "unix /a\xff" "b");
+	descriptors_own_address(&d, descriptors_find(&d, 4, 1000), &own);
+	cr_assert_eq(own.size, 0);
+	descriptors_own_address(&d, descriptors_find(&d, 3, 1000), &own);
+	cr_assert_str_eq(buffer_string(&own), "tcp 127.0.0.1:2");
+	buffer_done(&own);
+}
+
 Test(descriptor, told_twice_at_once_is_the_later_one)
 {
 	writer_descriptor(&t, 1, 3, 1000, TF_DESCRIPTOR_FILE, "/a");

@@ -120,6 +120,32 @@ Test(descriptor_describe, peers_are_written_as_their_readers_write_them)
 	cr_assert_str_eq(told(), "tcp [::]:0 (not connected)");
 }
 
+Test(descriptor_describe, both_ends_of_a_connection_tell_the_same_addresses)
+{
+	struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000001)};
+	socklen_t size = sizeof(in);
+	int server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), accepted;
+	char ends[2][64];
+	const char *text;
+
+	cr_assert(!bind(server, (struct sockaddr *)&in, size) && !listen(server, 1));
+	cr_assert(!getsockname(server, (struct sockaddr *)&in, &size));
+	cr_assert(!connect(client, (struct sockaddr *)&in, size));
+	accepted = accept4(server, NULL, NULL, SOCK_CLOEXEC);
+	descriptor_describe(client, 1);
+	text = told();
+	snprintf(ends[0], sizeof(ends[0]), "%s", text);
+	snprintf(ends[1], sizeof(ends[1]), "%s", text + strlen(text) + 1);
+	descriptor_describe(accepted, 1);
+	text = told();
+	cr_assert_str_eq(text, ends[1]);
+	cr_assert_str_eq(text + strlen(text) + 1, ends[0]);
+	close(accepted);
+	close(client);
+	close(server);
+}
+
 Test(descriptor_describe, a_forked_child_tells_its_own)
 {
 	int fd = open("/etc/passwd", O_RDONLY | O_CLOEXEC), status;

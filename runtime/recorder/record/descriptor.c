@@ -202,24 +202,44 @@ static __attribute__((cold)) bool address_add(struct text *t, int fd, const unio
 	return true;
 }
 
-static __attribute__((noinline)) void socket_describe(struct text *t, int fd)
+enum socket_name { NO_ADDRESS, NO_NAME, NAMED };
+
+/* call: SYS_getpeername or SYS_getsockname. */
+static __attribute__((noinline, cold)) enum socket_name address_add_of(struct text *t, int fd, long call)
 {
 	union address a = {0};
 	socklen_t size = sizeof(a);
-	bool has_peer = !sys_call(SYS_getpeername, fd, &a, &size, 0) && size > 0;
 
-	if (has_peer && address_add(t, fd, &a, size))
+	if (sys_call(call, fd, &a, &size, 0) || !size)
+		return NO_ADDRESS;
+	return address_add(t, fd, &a, size) ? NAMED : NO_NAME;
+}
+
+/* Behind a NUL: both addresses together are those of one connection. A profile has one text for all of a peer. */
+static __attribute__((noinline, cold)) void own_address_add(struct text *t, int fd)
+{
+	if (process.profile)
 		return;
+	text_char(t, '\0');
+	address_add_of(t, fd, SYS_getsockname);
+}
+
+static __attribute__((noinline)) void socket_describe(struct text *t, int fd)
+{
+	enum socket_name peer = address_add_of(t, fd, SYS_getpeername);
+
+	if (peer == NAMED) {
+		own_address_add(t, fd);
+		return;
+	}
 	/* Accepted from an unnamed client, listening, or not connected yet. */
-	memset(&a, 0, sizeof(a));
-	size = sizeof(a);
-	if (sys_call(SYS_getsockname, fd, &a, &size, 0) || !size || !address_add(t, fd, &a, size)) {
+	if (address_add_of(t, fd, SYS_getsockname) != NAMED) {
 		text_add(t, "unix pair");
 		return;
 	}
-	if (!has_peer && socket_option(fd, SO_ACCEPTCONN) == 1)
+	if (!peer && socket_option(fd, SO_ACCEPTCONN) == 1)
 		text_add(t, " (listening)");
-	else if (!has_peer && socket_option(fd, SO_TYPE) == SOCK_STREAM)
+	else if (!peer && socket_option(fd, SO_TYPE) == SOCK_STREAM)
 		text_add(t, " (not connected)");
 }
 
@@ -327,8 +347,10 @@ void descriptor_describe_peer(int fd, uint64_t from_ticks, const struct sockaddr
 	if (!address || size < sizeof(address->sa_family) || size > sizeof(union address) ||
 	    !description_begin(&t, fd, from_ticks))
 		return;
-	if (peer_add(&text, fd, address, size))
-		description_write(&t, TF_DESCRIPTOR_SOCKET, bytes, text_length(&text));
+	if (!peer_add(&text, fd, address, size))
+		return;
+	own_address_add(&text, fd);
+	description_write(&t, TF_DESCRIPTOR_SOCKET, bytes, text_length(&text));
 }
 
 void descriptor_invalidate_range(unsigned first, unsigned last)

@@ -9,7 +9,8 @@
 enum tf_descriptor_kind {
 	TF_DESCRIPTOR_UNKNOWN = 0, /* no text: unknown. Earlier descriptions of this number are void */
 	TF_DESCRIPTOR_FILE = 1,	   /* path of a file, a directory or a device */
-	/* "tcp 127.0.0.1:80", "unix /run/x", ...: the peer, or the socket's own address if it has no peer */
+	/* "tcp 127.0.0.1:80", "unix /run/x", ...: the peer, or the socket's own address if it has no peer. From 1.21 on
+	 * a NUL and its own address follow a peer that has a port, but not with --mode=profile */
 	TF_DESCRIPTOR_SOCKET = 2,
 	/* path of a directory with a slash at its end; fd is TF_NO_DESCRIPTOR, generation the directory's number */
 	TF_DESCRIPTOR_DIRECTORY = 4,

@@ -42,7 +42,7 @@
 #define TF_BYTE_ORDER 0x01020304u
 /* A reader accepts every minor version of its major version: it skips unknown kinds of slots, blobs and chunks. */
 #define TF_VERSION_MAJOR 1
-#define TF_VERSION_MINOR 20
+#define TF_VERSION_MINOR 21
 
 enum { TF_PAGE = 4096, TF_SLOT = 8, TF_HOST = 64 };
 
