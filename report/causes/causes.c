@@ -254,10 +254,11 @@ static void take_call(struct builder *b, const struct event *e)
 				   .end_ns = causes_ns(s, b->image, e->ticks),
 				   .what = call_of(b, e->id, stack)};
 	if (p->end_ns - p->start_ns >= CAUSES_WAIT_NS && is_wait(s->editables.items[p->what].waits))
-		p->alone = event_timed_out(e) ? GRAPH_TIMER : GRAPH_WAITS;
+		p->alone = event_timed_out(e, s->editables.items[p->what].waits == BLOCKED_POLL) ? GRAPH_TIMER
+												  : GRAPH_WAITS;
 	p->has_edge = graph_has_edge(&s->graph, b->actor, p->end_ns);
 	if (p->has_edge)
-		p->start_ns = mpi_waits_since(b->linker, b->actor, p->start_ns, p->end_ns);
+		p->start_ns = linker_waits_since(b->linker, b->actor, p->start_ns, p->end_ns);
 	p->of = p->what;
 	while (first && b->pending[first - 1].start_ns >= p->start_ns)
 		first--;

@@ -28,9 +28,9 @@ enum moment_kind {
 	MOMENT_CREATE,	/* of a thread */
 	MOMENT_JOIN,
 	MOMENT_CHILD,	/* a wait for a process; value: its PID */
-	MOMENT_READ,	/* value: the channel */
+	MOMENT_READ,	/* value: the channel, 0: not known */
 	MOMENT_WRITE,
-	MOMENT_RECEIVE, /* from a socket */
+	MOMENT_RECEIVE, /* likewise, from a socket */
 	MOMENT_SEND,
 	MOMENT_WAKE,	/* of another thread: a signal of a condition, a post, an unlock */
 	MOMENT_TEAM,	/* at a barrier of OpenMP */
@@ -90,7 +90,7 @@ struct linker {
 	struct causality *causes;
 	uint32_t *last_of;	/* by process: the main thread of its last image */
 	struct moments of[MOMENT_KINDS];
-	struct actor_calls long_calls;
+	struct actor_calls long_calls, sleeps; /* sleeps in a row are one */
 	struct calls_of_mpi mpi;
 	struct map channels; /* (name, machine) -> number */
 	struct operations operations;
@@ -103,6 +103,8 @@ uint8_t moment_classify(const struct function *f);
 
 /* The actor's first long call that ended at that time or later, else what follows its last one. */
 size_t linker_long_call(const struct linker *l, uint32_t actor, uint64_t ns);
+/* The actor's last sleeps in a row that ended at that time or before; NULL: none. */
+const struct actor_call *linker_sleep(const struct linker *l, uint32_t actor, uint64_t ns);
 /* When the actor was last not in a long call, before that time. `places`: by actor, what the last search for it found,
  * 0 at first; NULL: none is kept. */
 uint64_t linker_last_running(const struct linker *l, size_t *places, uint32_t actor, uint64_t ns);
@@ -118,15 +120,15 @@ void link_transfers(struct linker *l);
 /* Adds actors. */
 void link_devices(struct linker *l);
 void link_mpi(struct linker *l);
-/* When the wait began that ended with that call: with the first of several that looked. */
-uint64_t mpi_waits_since(const struct linker *l, uint32_t actor, uint64_t start_ns, uint64_t end_ns);
+/* When the wait began that ended with that call: with the first of several that looked, or of several sleeps. */
+uint64_t linker_waits_since(const struct linker *l, uint32_t actor, uint64_t start_ns, uint64_t end_ns);
 void link_openmp(struct linker *l);
 /* What is left: waits whose end can have had one cause only. */
 void link_only_causes(struct linker *l);
 void linker_done(struct linker *l);
 
-/* Of a call that may wait: its time was over, nothing ended it. */
-bool event_timed_out(const struct event *e);
+/* Of a call that may wait: its time was over, nothing ended it. is_poll: for descriptors. */
+bool event_timed_out(const struct event *e, bool is_poll);
 
 /* Shorter calls are not waits. */
 enum { CAUSES_WAIT_NS = 20000 };

@@ -64,6 +64,9 @@ static uint32_t main_at(const struct linker *l, size_t process, uint64_t ns)
 /* How many processes that started before are looked at. */
 enum { BESIDE = 64 };
 
+/* So long after a sleep the end of a process is found. */
+enum { FOUND_NS = 20000000 };
+
 static bool is_one_line(const struct causality *s, uint32_t a, uint32_t b)
 {
 	const struct editable *left = &s->editables.items[a], *right = &s->editables.items[b];
@@ -163,6 +166,18 @@ static void link_start(struct linker *l, size_t process, uint32_t actor)
 		graph_edge(&l->causes->graph, from, from_ns, actor, start);
 }
 
+/* Who looks for the end of a process between sleeps finds it after the sleep in which it ended, or after the next one,
+ * because a process ends later than what it records: then all of the sleeps waited for it. */
+static void link_sleeps(struct linker *l, const struct moment *found, uint32_t from)
+{
+	const struct actor_call *sleep = linker_sleep(l, found->actor, found->start_ns);
+	uint64_t end_ns = l->causes->actors[from].end_ns;
+
+	if (sleep && end_ns > sleep->start_ns && end_ns < sleep->end_ns &&
+	    found->start_ns - sleep->end_ns < FOUND_NS + (sleep->end_ns - sleep->start_ns) / 4)
+		graph_edge(&l->causes->graph, from, end_ns, found->actor, sleep->end_ns);
+}
+
 static void link_child(struct linker *l, struct moment *wait)
 {
 	const struct causality *s = l->causes;
@@ -171,8 +186,11 @@ static void link_child(struct linker *l, struct moment *wait)
 				     : SIZE_MAX;
 	uint32_t from = process == SIZE_MAX ? NODE_NONE : l->last_of[process];
 
-	if (from != NODE_NONE && from != wait->actor && s->actors[from].end_ns < wait->end_ns)
-		link_wait(l, wait, from, s->actors[from].end_ns);
+	if (from == NODE_NONE || from == wait->actor || s->actors[from].end_ns >= wait->end_ns)
+		return;
+	if (s->actors[from].end_ns < wait->start_ns)
+		link_sleeps(l, wait, from);
+	link_wait(l, wait, from, s->actors[from].end_ns);
 }
 
 void link_processes(struct linker *l)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Edges by what is written to pipes and read from them; and waits whose end can have had one cause only. */
+/* Edges by what is written to pipes and sockets and read from them; and waits whose end can have had one cause only. */
 #include "report/causes/causes_build.h"
 
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static const struct moment *last_before(const struct by_channel *t, const struct
 				all[i]->value < other->value ||
 					(all[i]->value == other->value && all[i]->start_ns < ns));
 
-	if (!at || all[at - 1]->value != other->value)
+	if (!at || !other->value || all[at - 1]->value != other->value)
 		return NULL;
 	at = all[at - 1]->actor == other->actor ? t->others[at - 1] : at - 1;
 	return at == SIZE_MAX ? NULL : all[at];
@@ -94,33 +94,44 @@ static bool is_long(const struct moment *m)
 	return m->end_ns - m->start_ns >= CAUSES_WAIT_NS;
 }
 
-void link_transfers(struct linker *l)
+/* A wait for descriptors is for what is read first after it. */
+static void link_channels(struct linker *l, enum moment_kind received, enum moment_kind sent,
+			  enum moment_kind of_others)
 {
 	SCOPED(by_channel) reads = {0}, writes = {0};
-	const struct moment *cause, *read, *usual = NULL;
+	const struct moment *cause, *read, *other, *usual = NULL;
 
-	by_channel_find(l, &l->of[MOMENT_READ], &reads);
-	by_channel_find(l, &l->of[MOMENT_WRITE], &writes);
-	list_each(struct moment, m, &l->of[MOMENT_READ]) {
+	by_channel_find(l, &l->of[received], &reads);
+	by_channel_find(l, &l->of[sent], &writes);
+	list_each(struct moment, m, &l->of[received]) {
 		cause = m->result && is_long(m) ? last_before(&writes, m, m->end_ns) : NULL;
 		if (cause && cause->end_ns > m->start_ns)
 			link_wait(l, m, cause->actor, cause->start_ns);
 	}
-	list_each(struct moment, m, &l->of[MOMENT_WRITE]) {
+	list_each(struct moment, m, &l->of[sent]) {
 		cause = is_long(m) ? last_before(&reads, m, m->end_ns) : NULL;
 		if (cause && cause->start_ns > m->start_ns)
 			link_wait(l, m, cause->actor, cause->start_ns);
 	}
 	list_each(struct moment, m, &l->of[MOMENT_POLL]) {
-		read = read_after(&l->of[MOMENT_READ], m);
+		read = read_after(&l->of[received], m);
+		other = read_after(&l->of[of_others], m);
 		cause = read && read->result ? last_before(&writes, read, m->end_ns) : NULL;
+		if (other && (!read || other->start_ns < read->start_ns))
+			continue;
 		if (read)
 			usual = read;
-		else if (usual && usual->actor == m->actor)
+		else if (usual && usual->actor == m->actor && !m->is_linked)
 			cause = write_at_end(&writes, usual, m);
 		if (cause && cause->end_ns > m->start_ns)
 			link_wait(l, m, cause->actor, cause->start_ns);
 	}
+}
+
+void link_transfers(struct linker *l)
+{
+	link_channels(l, MOMENT_READ, MOMENT_WRITE, MOMENT_RECEIVE);
+	link_channels(l, MOMENT_RECEIVE, MOMENT_SEND, MOMENT_READ);
 }
 
 /* ---- the only possible cause ---- */

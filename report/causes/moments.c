@@ -91,29 +91,69 @@ struct reading_calls {
 	uint64_t idle_ns; /* since the last call of MPI: in long sleeps and yields */
 	struct hidden hidden; /* of the thread */
 	bool is_python, has_children; /* the image; its process */
+	bool has_found; /* a process that has ended, since the last sleep */
 	struct known_channel {
 		const struct descriptor *descriptor;
 		uint64_t channel;
-	} known[KNOWN_CHANNELS]; /* of the image, by descriptor; what was there before is forgotten */
+	} known[2][KNOWN_CHANNELS]; /* of the image: written, read; by descriptor; what was there is forgotten */
 };
 
-/* The pipe; of what has no name of its own (an eventfd), the descriptor of this process. */
-static uint64_t channel_of(struct reading_calls *r, const struct descriptor *d)
+/* The channel with that name on the machine; of SIZE_MAX: between machines. */
+static uint64_t channel_number(struct linker *l, const struct buffer *name, size_t machine)
 {
-	struct known_channel *known = &r->known[d->fd % KNOWN_CHANNELS];
-	SCOPED(buffer) text = {0};
-	uint64_t *number;
+	uint64_t *number = map_put(&l->channels, hash_bytes(name->data, name->size), machine, NULL);
 
-	if (known->descriptor == d)
-		return known->channel;
+	if (!*number)
+		*number = l->channels.count;
+	return *number;
+}
+
+/* An address of IPv4 that a socket of IPv6 has is "[::ffff:127.0.0.1]:80". */
+static void add_address(const char *address, struct buffer *ret)
+{
+	const char *v4 = strstr(address, "[::ffff:");
+
+	for (address = v4 ? v4 + strlen("[::ffff:") : address + strcspn(address, " ") + 1; *address; address++)
+		if (!v4 || *address != ']')
+			buffer_add(ret, address, 1);
+}
+
+/* From one end of a connection to the other one; 0: the addresses are not known. */
+static uint64_t connection_of(struct reading_calls *r, const struct descriptor *d, bool is_read)
+{
+	SCOPED(buffer) peer = {0}, own = {0}, name = {0};
+	bool is_here;
+
+	descriptors_text(&r->descriptors, d, &peer);
+	descriptors_own_address(&r->descriptors, d, &own);
+	if (!own.size || !strchr(buffer_string(&own), ' ') || !strchr(buffer_string(&peer), ' '))
+		return 0;
+	add_address(buffer_string(is_read ? &peer : &own), &name);
+	buffer_text(&name, " to ");
+	add_address(buffer_string(is_read ? &own : &peer), &name);
+	is_here = !strncmp(buffer_string(&name), "127.", 4) || !strncmp(buffer_string(&name), "[::1]", 5);
+	return channel_number(r->linker, &name, is_here ? r->image->machine : SIZE_MAX);
+}
+
+/* The pipe; of what has no name of its own (an eventfd), the descriptor of this process. */
+static uint64_t pipe_of(struct reading_calls *r, const struct descriptor *d)
+{
+	SCOPED(buffer) text = {0};
+
 	descriptors_text(&r->descriptors, d, &text);
 	if (!d->is_pipe)
 		buffer_print(&text, " %u of %zu", d->fd, r->image->process);
-	number = map_put(&r->linker->channels, hash_bytes(buffer_string(&text), text.size), r->image->machine, NULL);
-	if (!*number)
-		*number = r->linker->channels.count;
-	*known = (struct known_channel){d, *number};
-	return *number;
+	return channel_number(r->linker, &text, r->image->machine);
+}
+
+static uint64_t channel_of(struct reading_calls *r, const struct descriptor *d, bool is_read)
+{
+	struct known_channel *known = &r->known[is_read][d->fd % KNOWN_CHANNELS];
+
+	if (known->descriptor != d)
+		*known = (struct known_channel){d, d->kind == TF_DESCRIPTOR_SOCKET ? connection_of(r, d, is_read)
+										   : pipe_of(r, d)};
+	return known->channel;
 }
 
 /* Which kind of moment a transfer is: of a pipe, of a socket, or none. */
@@ -127,11 +167,13 @@ static enum moment_kind transfer_kind(struct reading_calls *r, const struct even
 	if (!d)
 		return MOMENT_NONE;
 	m->result = (int32_t)(tf_arg_value(arg) >> 16);
-	if (d->kind == TF_DESCRIPTOR_SOCKET)
+	if (d->kind == TF_DESCRIPTOR_SOCKET) {
+		m->value = is_read || m->result > 0 ? channel_of(r, d, is_read) : 0;
 		return is_read ? MOMENT_RECEIVE : MOMENT_SEND;
+	}
 	if (d->kind != TF_DESCRIPTOR_OTHER || m->result < 0)
 		return MOMENT_NONE;
-	m->value = channel_of(r, d);
+	m->value = channel_of(r, d, is_read);
 	return is_read ? MOMENT_READ : MOMENT_WRITE;
 }
 
@@ -172,10 +214,13 @@ static uint32_t call_of(struct reading_calls *r, enum moment_kind kind, const st
 	return editable_call(&r->linker->causes->editables, r->image, e->id, event_stack(e));
 }
 
-bool event_timed_out(const struct event *e)
+bool event_timed_out(const struct event *e, bool is_poll)
 {
-	uint64_t polled = e->args_count ? event_arg(e, TF_ARG_TIMEOUT) : 0;
+	uint64_t polled = e->args_count ? event_arg(e, TF_ARG_TIMEOUT) : 0,
+		 of_epoll = e->args_count && is_poll ? event_arg(e, TF_ARG_FD) : 0;
 
+	if (of_epoll)
+		return !(int32_t)(tf_arg_value(of_epoll) >> 16);
 	if (polled)
 		return !(uint16_t)tf_arg_value(polled);
 	return e->args_count && tf_arg_value(event_arg(e, TF_ARG_RESULT)) == ETIMEDOUT;
@@ -200,9 +245,14 @@ static void construct_add(struct reading_calls *r, const struct event *e)
 		put(&r->linker->of[MOMENT_WAKE], &m);
 }
 
+static bool is_sleep(const struct function *f)
+{
+	return f->group == TF_GROUP_OSRT && f->kind.waits == BLOCKED_SLEEP;
+}
+
 static bool is_idle(const struct function *f)
 {
-	return f->group == TF_GROUP_OSRT && (f->kind.waits == BLOCKED_SLEEP || f->kind.does & FUNCTION_POLLS);
+	return is_sleep(f) || (f->group == TF_GROUP_OSRT && f->kind.does & FUNCTION_POLLS);
 }
 
 /* Between calls that look there is so much else at most, or a quarter of the time since the first of them: a thread
@@ -241,6 +291,20 @@ static void mpi_add(struct reading_calls *r, const struct event *e)
 	r->idle_ns = 0;
 }
 
+/* Sleeps with little between them: the thread may look for something, by calls that are too short to be recorded. */
+static void sleep_add(struct reading_calls *r, uint64_t start_ns, uint64_t end_ns)
+{
+	struct actor_calls *all = &r->linker->sleeps;
+	struct actor_call *last = all->count > all->first[r->actor] ? &all->items[all->count - 1] : NULL;
+	uint64_t ns = last && start_ns > last->end_ns ? start_ns - last->end_ns : 0;
+
+	if (last && !r->has_found && (ns < LOOK_NS || ns * LOOK_PART < last->end_ns - last->start_ns))
+		last->end_ns = end_ns;
+	else
+		list_add(all, (struct actor_call){start_ns, end_ns});
+	r->has_found = false;
+}
+
 static void moment_add(struct reading_calls *r, const struct event *e)
 {
 	enum moment_kind kind = r->kinds[e->id];
@@ -273,12 +337,16 @@ static void moment_add(struct reading_calls *r, const struct event *e)
 		m.is_interpreter = takes_interpreter(trace_function(r->image->trace, e->id));
 	if (kind == MOMENT_SPAWN || m.end_ns - m.start_ns >= CAUSES_WAIT_NS)
 		m.what = call_of(r, kind, e);
+	r->has_found |= kind == MOMENT_CHILD && m.value;
+	if (is_sleep(trace_function(r->image->trace, e->id)))
+		sleep_add(r, m.start_ns, m.end_ns);
 	if (m.end_ns - m.start_ns >= CAUSES_WAIT_NS) {
 		list_add(&r->linker->long_calls, (struct actor_call){m.start_ns, m.end_ns});
 		if (m.what != NODE_NONE)
 			put(&r->linker->of[MOMENT_AWAIT], &m);
 	}
-	if ((kind == MOMENT_WAIT || kind == MOMENT_POLL) && !m.is_interpreter && event_timed_out(e))
+	if ((kind == MOMENT_WAIT || kind == MOMENT_POLL) && !m.is_interpreter &&
+	    event_timed_out(e, kind == MOMENT_POLL))
 		return;
 	if (kind && (kind < MOMENT_POLL || m.end_ns - m.start_ns >= CAUSES_WAIT_NS))
 		put(&r->linker->of[kind], &m);
@@ -365,6 +433,7 @@ void moments_read(struct linker *l)
 
 	l->long_calls.first = mem_alloc((s->actor_count + 1) * sizeof(*l->long_calls.first));
 	l->mpi.first = mem_alloc((s->actor_count + 1) * sizeof(*l->mpi.first));
+	l->sleeps.first = mem_alloc((s->actor_count + 1) * sizeof(*l->sleeps.first));
 	for (size_t i = 0; i < s->actor_count; i++) {
 		const struct actor *a = &s->actors[i];
 		struct cursor cursor;
@@ -372,6 +441,8 @@ void moments_read(struct linker *l)
 
 		l->long_calls.first[i] = l->long_calls.count;
 		l->mpi.first[i] = l->mpi.count;
+		l->sleeps.first[i] = l->sleeps.count;
+		r.has_found = false;
 		if (a->is_main && a->image->trace) {
 			descriptors_done(&r.descriptors);
 			descriptors_init(&r.descriptors, a->image->trace);
@@ -399,6 +470,7 @@ void moments_read(struct linker *l)
 	}
 	l->long_calls.first[s->actor_count] = l->long_calls.count;
 	l->mpi.first[s->actor_count] = l->mpi.count;
+	l->sleeps.first[s->actor_count] = l->sleeps.count;
 	descriptors_done(&r.descriptors);
 	usages_free(usages);
 }
@@ -427,6 +499,14 @@ static size_t near_call(const struct linker *l, size_t *places, uint32_t actor, 
 	return at;
 }
 
+const struct actor_call *linker_sleep(const struct linker *l, uint32_t actor, uint64_t ns)
+{
+	const struct actor_calls *all = &l->sleeps;
+	size_t at = first_place(i, all->first[actor], all->first[actor + 1], all->items[i].end_ns <= ns);
+
+	return at > all->first[actor] ? &all->items[at - 1] : NULL;
+}
+
 uint64_t linker_last_running(const struct linker *l, size_t *places, uint32_t actor, uint64_t ns)
 {
 	size_t at = places ? near_call(l, places, actor, ns) : linker_long_call(l, actor, ns);
@@ -439,6 +519,8 @@ void linker_done(struct linker *l)
 {
 	free(l->long_calls.items);
 	free(l->long_calls.first);
+	free(l->sleeps.items);
+	free(l->sleeps.first);
 	free(l->mpi.items);
 	free(l->mpi.first);
 	for (size_t i = 0; i < MOMENT_KINDS; i++)

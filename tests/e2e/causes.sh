@@ -140,6 +140,70 @@ if __name__ == '__main__':
 END
 holds replaced line~replaced.py:4=0 'workers of a pool that follow each other'
 
+# Who starts a process looks now and then whether it has ended, as launchers of ranks do.
+cat >watched.py <<'END'
+import subprocess, sys, time
+def work():
+    time.sleep(0.8 if sys.argv[1] == 'slow' else 0.1)
+if len(sys.argv) > 2:
+    work()
+else:
+    child = subprocess.Popen([sys.executable, __file__, sys.argv[1], 'child'])
+    while child.poll() is None:
+        time.sleep(0.05)
+END
+holds watched line~watched.py:3=0 'a process that its starter looks for between sleeps'
+
+# A thread of each process writes to the other two and reads from them, while main waits for it, as in gloo.
+cat >meeting.py <<'END'
+import os, queue, selectors, socket, sys, threading, time
+def prepare(rank):
+    if rank == 1 and sys.argv[1] == 'slow':
+        time.sleep(0.08)
+def exchange(peers, asked, done):
+    selector = selectors.DefaultSelector()
+    for peer in peers:
+        selector.register(peer, selectors.EVENT_READ)
+    while asked.get():
+        for peer in peers:
+            peer.sendall(b'x')
+        missing = set(peers)
+        while missing:
+            for key, _ in selector.select():
+                key.fileobj.recv(1)
+                missing.discard(key.fileobj)
+                selector.unregister(key.fileobj)
+        for peer in peers:
+            selector.register(peer, selectors.EVENT_READ)
+        done.put(1)
+def run(rank, peers):
+    asked, done = queue.SimpleQueue(), queue.SimpleQueue()
+    thread = threading.Thread(target=exchange, args=(peers, asked, done))
+    thread.start()
+    for step in range(10):
+        prepare(rank)
+        asked.put(1)
+        done.get()
+    asked.put(0)
+    thread.join()
+def pair():
+    with socket.create_server(('127.0.0.1', 0)) as server:
+        client = socket.create_connection(server.getsockname())
+        return client, server.accept()[0]
+ends = {(a, b): end for a, b in ((0, 1), (1, 2), (2, 0)) for (a, b), end in zip(((a, b), (b, a)), pair())}
+children = []
+for rank in (1, 2):
+    child = os.fork()
+    if not child:
+        run(rank, [end for (a, _), end in ends.items() if a == rank])
+        os._exit(0)
+    children.append(child)
+run(0, [end for (a, _), end in ends.items() if a == 0])
+for child in children:
+    os.waitpid(child, 0)
+END
+holds meeting line~meeting.py:4=0 'processes that meet by sockets, of which one comes late'
+
 # multiprocessing gives its workers their first line by `python -c`.
 cat >spawned.py <<'END'
 import multiprocessing, time
