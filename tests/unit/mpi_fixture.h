@@ -11,7 +11,8 @@
 #define OTHER_COMMUNICATOR 0x84000001
 enum { CALLS = 12, NO_PEER = -9 };
 
-/* A call of a rank, in us since the start; without MPI_ in front of its name it is one of the operating system. */
+/* A call of a rank, in us since the start; without MPI_ in front of its name it is one of the operating system, and its
+ * peer that of a socket. */
 struct made {
 	const char *function;
 	uint64_t from, to;
@@ -45,7 +46,20 @@ static inline void write_region(const struct made *c, uint32_t function, uint32_
 	writer_construct(&host, function, BEGIN + c->to * US, (c->to - c->from) * US, args, 3);
 }
 
-static inline void write_call(const struct made *c, uint32_t function, uint32_t id)
+/* The socket of a rank to its peer. */
+static inline uint64_t write_socket(uint32_t rank, const struct made *c)
+{
+	uint16_t fd = (uint16_t)(3 + c->peer);
+	char text[96];
+
+	/* a NUL in the trace is read as 0xff */
+	snprintf(text, sizeof(text), "tcp 127.0.0.1:%ld\xff" "tcp 127.0.0.1:%ld", 1000 + c->peer * 10 + rank,
+		 1000 + rank * 10 + c->peer);
+	writer_descriptor(&host, (uint32_t)(100 + c->peer), fd, BEGIN, TF_DESCRIPTOR_SOCKET, text);
+	return tf_arg(TF_ARG_FD, 0, (uint64_t)fd | 8ull << 16);
+}
+
+static inline void write_call(uint32_t rank, const struct made *c, uint32_t function, uint32_t id)
 {
 	struct tf_operation op = {.count = 1,
 				  .fields = {TF_FIELD_COMMUNICATOR},
@@ -72,11 +86,13 @@ static inline void write_call(const struct made *c, uint32_t function, uint32_t 
 		writer_python_code(&host, id, c->line, "/home/u/job.py", "main");
 		writer_python_stack(&host, id, &id, 1);
 	}
+	if (!is_mpi && c->peer != NO_PEER)
+		args[1] = write_socket(rank, c);
 	if (!strcmp(c->function, "omp_parallel"))
 		write_region(c, function, id);
 	else
 		writer_call(&host, function, BEGIN + c->to * US, (c->to - c->from) * US, args + !c->line,
-			    is_mpi + (c->line != 0));
+			    (is_mpi || c->peer != NO_PEER) + (c->line != 0));
 }
 
 static inline uint16_t function_of(const struct made *made, uint32_t place, const uint16_t *functions)
@@ -113,7 +129,7 @@ static inline void job(const struct made made[][CALLS], uint32_t count, bool has
 		writer_thread(&w, &host, 10 + i, "main", 2 * TF_PAGE);
 		writer_call(&host, 0, BEGIN + 10, 5, NULL, 0);
 		for (uint32_t k = 0; k < CALLS && made[i][k].function; k++)
-			write_call(&made[i][k], functions[k], k + 1);
+			write_call(i, &made[i][k], functions[k], k + 1);
 		if (sampled_us) {
 			writer_python_code(&host, 99, 40, "/home/u/job.py", "relax");
 			writer_python_stack(&host, 99, (const uint32_t[]){99}, 1);
@@ -132,6 +148,7 @@ static inline void job(const struct made made[][CALLS], uint32_t count, bool has
 #define ROOTED(name, from, to, root) {name, from, to, root, 0, 12, 0}
 #define MESSAGE(name, from, to, peer, tag) {name, from, to, peer, tag, 20, 0}
 #define OS_CALL(name, from, to, line) {name, from, to, NO_PEER, 0, line, 0}
+#define SOCKET(name, from, to, peer) {name, from, to, peer, 0, 95, 0}
 #define REGION(from, to, line, wait_us)                                                                                \
 	{"omp_parallel", from, to, NO_PEER, 0, line, 0, .team_wait_us = wait_us}
 #define REQUESTS(name, from, to) {name, from, to, NO_PEER, 0, 30, 0}

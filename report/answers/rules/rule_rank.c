@@ -373,7 +373,7 @@ static void find_late(struct rules *r, struct finding *f, const struct ranks_fou
 	SCOPED(rank_causes) causes = {0};
 	bool has = false;
 
-	rank_causes_find(r->context, &causes);
+	rank_causes_find(r->context, rules_causes(r), &causes);
 	for (size_t i = 0; i < causes.count; i++)
 		has |= add_cause(r, f, all, &causes, &causes.items[i]);
 	if (!has)

@@ -23,21 +23,26 @@ const struct code_line *delays_line(struct delays *d, const struct image *image,
 	return (const struct code_line *)(uintptr_t)*known;
 }
 
-uint32_t delays_group(struct delays *d, const struct image *image, uint32_t function, uint32_t stack)
+uint32_t delays_group_of(struct delays *d, const char *name, const struct code_line *line, bool is_collective)
 {
-	const struct function *f = trace_function(image->trace, function);
-	uint32_t name = interner_text_number(&d->texts, f ? f->name : "");
-	const struct code_line *line = delays_line(d, image, stack);
-	uint64_t *place = map_put(&d->group_of, name, code_line_number(line), NULL);
-	bool is_collective = f && (f->group == TF_GROUP_NCCL ||
-				   (f->group == TF_GROUP_MPI && f->kind.match >= MPI_ALL_TO_ALL));
+	uint32_t number = interner_text_number(&d->texts, name);
+	uint64_t *place = map_put(&d->group_of, number, code_line_number(line), NULL);
 
 	if (!*place) {
 		mem_append(d->groups, d->group_count, d->group_capacity, (struct wait_group){
-						   .name = name, .line = line, .is_collective = is_collective});
+						   .name = number, .line = line, .is_collective = is_collective});
 		*place = d->group_count;
 	}
 	return (uint32_t)(*place - 1);
+}
+
+uint32_t delays_group(struct delays *d, const struct image *image, uint32_t function, uint32_t stack)
+{
+	const struct function *f = trace_function(image->trace, function);
+	bool is_collective = f && (f->group == TF_GROUP_NCCL ||
+				   (f->group == TF_GROUP_MPI && f->kind.match >= MPI_ALL_TO_ALL));
+
+	return delays_group_of(d, f ? f->name : "", delays_line(d, image, stack), is_collective);
 }
 
 bool delays_has_group(const struct delays *d, uint32_t name, const struct code_line *line)

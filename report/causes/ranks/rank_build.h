@@ -3,6 +3,7 @@
 #pragma once
 
 #include "report/base/interner.h"
+#include "report/causes/causes.h"
 #include "report/causes/ranks/rank_cause.h"
 #include "report/events/scan.h"
 #include "report/events/usage.h"
@@ -144,6 +145,7 @@ enum { RANK_WAIT_NS = 20000 };
 
 uint32_t delays_lane(struct delays *d, const struct image *image);
 uint32_t delays_group(struct delays *d, const struct image *image, uint32_t function, uint32_t stack);
+uint32_t delays_group_of(struct delays *d, const char *name, const struct code_line *line, bool is_collective);
 void delays_wait(struct delays *d, const struct rank_wait *w);
 /* The line that a stack is attributed to; NULL: not known. */
 const struct code_line *delays_line(struct delays *d, const struct image *image, uint32_t stack);
@@ -164,8 +166,8 @@ bool delays_has_group(const struct delays *d, uint32_t name, const struct code_l
 /* Waits of MPI, of NCCL. */
 void delays_of_mpi(struct delays *d);
 void delays_of_nccl(struct delays *d);
-/* Of threads, where neither is used. */
-void delays_of_threads(struct delays *d);
+/* Of main threads, where neither is used. */
+void delays_of_graph(struct delays *d, struct causality *causes);
 /* The spans that explain the waits. */
 void delays_follow(struct delays *d);
 /* The spans of the path that ends at a time of a rank, back to since_ns, as if they were of group 0. */

@@ -343,7 +343,16 @@ static uint64_t span_of(const struct delays *d)
 	return last > first ? last - first : 0;
 }
 
-void rank_causes_find(const struct report_context *c, struct rank_causes *ret)
+/* Of ranks that neither call MPI nor NCCL the graph tells for whom they wait. */
+static void find_in_graph(struct delays *d, struct causality *causes)
+{
+	struct causality *own = causes ? NULL : causes_find(d->context);
+
+	delays_of_graph(d, causes ? causes : own);
+	causes_free(own);
+}
+
+void rank_causes_find(const struct report_context *c, struct causality *causes, struct rank_causes *ret)
 {
 	SCOPED(delays) d = {.context = c, .attribution = {.symbols = c->symbols}};
 	SCOPED_MEMORY size_t *order = NULL;
@@ -353,7 +362,7 @@ void rank_causes_find(const struct report_context *c, struct rank_causes *ret)
 	delays_of_mpi(&d);
 	delays_of_nccl(&d);
 	if (!d.counts.ranks)
-		delays_of_threads(&d);
+		find_in_graph(&d, causes);
 	delays_follow(&d);
 	delays_account(&d);
 	rank_usage_find(&d);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "report/base/interner.h"
+#include "report/causes/causes.h"
 #include "report/causes/mpi/mpi_wait.h"
 #include "report/time/blocked.h"
 
@@ -65,5 +66,6 @@ struct rank_causes {
 	struct interner texts;	 /* that the items borrow */
 };
 
-void rank_causes_find(const struct report_context *c, struct rank_causes *ret);
+/* causes: NULL: they are found where they are needed. */
+void rank_causes_find(const struct report_context *c, struct causality *causes, struct rank_causes *ret);
 void rank_causes_done(struct rank_causes *r);

@@ -22,7 +22,7 @@ int report_rank_cause_sum(const struct report_context *c, struct table *table, s
 	double sum = 0;
 	int status = 0;
 
-	rank_causes_find(c, &all);
+	rank_causes_find(c, NULL, &all);
 	table_has(table, COL_TIME_PERCENT, COL_TOTAL_WAIT_NS, COL_WAITS, COL_NAME, COL_LINE, COL_LATE_RANKS, COL_CAUSE,
 		  COL_LATE_NAME, COL_LATE_LINE, COL_EXPLAINED_PERCENT, COL_PARTS);
 	for (size_t i = 0; i < all.count; i++)
