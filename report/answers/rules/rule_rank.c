@@ -8,6 +8,7 @@
 
 #include "report/answers/rule.h"
 #include "report/answers/where_text.h"
+#include "report/causes/path.h"
 #include "report/causes/ranks/rank_cause.h"
 #include "report/events/stacks/samples.h"
 
@@ -204,33 +205,46 @@ static uint64_t imbalance(struct rules *r, const struct ranks_found *all, const 
 	return lost > delay ? lost - delay : 0;
 }
 
-/* Where the rank computes most, according to samples; NULL: there are none. */
-static const struct code_line *rank_hot_line(struct rules *r, const struct rank *rank)
+/* What has most of the critical path, of what the rank does without waiting for others; NULL: none of it is on the
+ * path, or has a line. Appends what that is. */
+static const struct code_line *rank_critical_line(struct rules *r, const struct rank *rank, struct buffer *ret)
 {
-	const struct job_time *t = rules_time(r);
+	struct causality *s = rules_causes(r);
+	const struct code_line *line = NULL;
+	SCOPED(path) path = {0};
 
-	for (size_t i = 0; i < t->partition.count; i++) {
-		const struct thread_time *thread = &t->partition.threads[i];
+	if (!s)
+		return NULL;
+	path_find(s, 0, s->run_ns, &path);
+	for (size_t i = 0; i < path.count && !line; i++) {
+		const struct path_row *row = &path.rows[i];
+		const struct editable *e = row->what & EDITABLE_OF_POOL ? NULL : &s->editables.items[row->what];
 
-		if (thread->process == rank->process && thread->origin == THREAD_MAIN && t->roles.role_of[i])
-			return role_hot_code_line(r->context, &t->roles.items[t->roles.role_of[i] - 1]);
+		if (!e || row->kind > CRITICAL_CALL || e->waits == BLOCKED_MPI || e->waits == BLOCKED_NCCL ||
+		    s->actors[row->actor].image->process != rank->process)
+			continue;
+		line = editable_line(&s->editables, row->what);
+		if (line && e->kind == EDITABLE_CALL)
+			buffer_print(ret, " while it is in %s", e->name);
+		else if (line)
+			buffer_text(ret, " while it computes");
 	}
-	return NULL;
+	return line;
 }
 
-/* The rank that waits least, if it is well before the next one. */
-static void find_straggler(struct rules *r, struct finding *f, const struct ranks_found *all, const size_t *order)
+/* The rank that waits least, if it is well before the next one. Returns whether it is known what it does. */
+static bool find_straggler(struct rules *r, struct finding *f, const struct ranks_found *all, const size_t *order)
 {
 	const struct rank *least = &all->items[order[0]], *next = &all->items[order[1]];
 	uint64_t others = 0, lost;
-	const struct code_line *line = NULL, *hot;
+	const struct code_line *line = NULL, *critical;
 
 	for (size_t i = 1; i < all->names.count; i++)
 		others += all->items[order[i]].ns;
 	others /= all->names.count - 1;
 	lost = imbalance(r, all, order, others - least->ns);
 	if (lost * 100 < next->wall_ns * LATE_PERCENT || !lost || (next->ns - least->ns) * 2 < lost)
-		return;
+		return false;
 	if (rule_late_rank(r, least->process, lost / 2, &f->text, &line))
 		buffer_text(&f->text, ", the others wait ");
 	else
@@ -238,11 +252,9 @@ static void find_straggler(struct rules *r, struct finding *f, const struct rank
 	rank_add_row(r, f, least, lost, others, line);
 	rule_time(&f->text, lost);
 	buffer_text(&f->text, " on average");
-	hot = rank_hot_line(r, least);
-	if (hot) {
-		buffer_text(&f->text, " while it computes");
-		f->line = hot;
-	}
+	critical = rank_critical_line(r, least, &f->text);
+	f->line = critical ? critical : f->line;
+	return critical;
 }
 
 /* Ranks that wait nearly always, while most do not. One of two that waits for the other is told by find_straggler. */
@@ -351,11 +363,14 @@ static void find_unexplained(struct rules *r, struct finding *f, const struct ra
 	const struct rank_cause *first = causes->count ? &causes->items[0] : NULL;
 	const struct rank *rank = first ? rank_of_process(all, first->process) : NULL;
 	bool had_no_cpu = first && first->idle_ns && first->idle_ns * 2 >= first->wait_ns;
+	bool is_known = !had_no_cpu && find_straggler(r, f, all, order);
 
-	if (!had_no_cpu)
-		find_straggler(r, f, all, order);
+	if (is_known)
+		return;
 	if (first && f->verdict == VERDICT_FOUND) {
-		buffer_print(&f->text, "; cannot tell why: %s", first->parts ? first->parts : "");
+		buffer_text(&f->text, "; cannot tell why");
+		if (first->parts && *first->parts)
+			buffer_print(&f->text, ": %s", first->parts);
 		f->line = NULL;
 	} else if (rank && first->set != RANKS_IN_TURN &&
 		   is_costly(causes, rank, first->wait_ns / first->waiting)) {
