@@ -2,7 +2,8 @@
 /* Looks into processes that use hardly any CPU time, so that the capture has what their threads waited for, even if all
  * processes and the launcher are killed at once. A process is looked at when it has been quiet for QUIET_MS, and again
  * when something has moved in it since, after pauses that double from PAUSE_MS to PAUSE_MOST_MS; the longest pause
- * doubles with each FILE_BYTES written. All looks together use at most 1/COST_SHARE of a CPU and CREDIT_MS.
+ * doubles with each FILE_BYTES written, and before that a look is due when a launcher asks why. All looks together use
+ * at most 1/COST_SHARE of a CPU and CREDIT_MS.
  *
  * Ranks that wait for each other poll. A process that has been in one call of MPI or NCCL for STALL_MS is looked at as
  * well, and so are, once a launcher of the capture asks why (verdict.c), those that it may wait for.
@@ -32,6 +33,7 @@ static struct {
 	uint64_t helpers_ns;	    /* of the launcher's helpers, as far as it is part of cost_ns */
 	uint64_t bytes;		    /* that the looks wrote */
 	uint64_t due_ns;	    /* CLOCK_MONOTONIC: of the next round */
+	uint64_t claimed_ns;	    /* CLOCK_MONOTONIC: since when a launcher has asked why; 0: none has */
 } quiet;
 
 static uint64_t cpu_now(void)
@@ -111,7 +113,10 @@ static void look(struct run *run, struct living *p, uint64_t now, const struct s
 static bool look_into(struct run *run, struct living *p, uint64_t now)
 {
 	struct stillness s = standing_of(run, p);
-	bool is_asked_again = false;
+	/* What was seen of it before a launcher asked why is no answer. */
+	bool is_asked_for = p->quiet.looked_ns < quiet.claimed_ns && quiet.bytes < FILE_BYTES;
+	bool is_look_due = now >= p->quiet.due_ns || is_asked_for;
+	bool is_same = s.call && s.call == p->quiet.call, is_asked_again = is_same && now >= p->quiet.due_ns;
 
 	if (has_moved(p, s.call, s.cpu_ns, STILL_NS)) {
 		verdict_moved(run);
@@ -119,27 +124,24 @@ static bool look_into(struct run *run, struct living *p, uint64_t now)
 	}
 	if (s.ns < QUIET_MS * 1000000ull) {
 		p->quiet.asked = 0;
-		if (now >= p->quiet.due_ns && verdict_is_claimed(run)) /* others wait, perhaps for this one */
+		if (is_look_due && quiet.claimed_ns) /* others wait, perhaps for this one */
 			look(run, p, now, &s, true);
 		return false;
 	}
-	if (now >= p->quiet.due_ns) {
-		/* The text says for how long, and what the looks of other launchers have found meanwhile. */
-		is_asked_again = s.call && s.call == p->quiet.call;
-		if (is_asked_again)
-			p->quiet.due_ns = now + pause_ns(p->quiet.count++);
-		else if (!p->quiet.count || s.call || p->quiet.call || s.cpu_ns != p->quiet.cpu_ns)
-			look(run, p, now, &s, false);
-	}
+	if (is_asked_again) /* the text says for how long, and what the looks of other launchers have found meanwhile */
+		p->quiet.due_ns = now + pause_ns(p->quiet.count++);
+	else if (is_look_due && !is_same &&
+		 (!p->quiet.count || s.call || p->quiet.call || s.cpu_ns != p->quiet.cpu_ns))
+		look(run, p, now, &s, false);
 	return is_verdict_due(run, p, s.ns) || is_asked_again;
 }
 
-static void look_into_quiet(struct run *run, uint64_t now)
+/* Returns whether the verdict is to be made. */
+static bool look_into_all(struct run *run, uint64_t now, uint64_t begin, bool *ret_hung)
 {
-	uint64_t begin = cpu_now();
 	struct living *list;
 	size_t count = living_processes(run, &list);
-	bool is_due = false, is_hung = false;
+	bool is_due = false;
 
 	for (size_t i = 0; i < count; i++) {
 		uint64_t cost_ns = quiet.cost_ns + cpu_now() - begin;
@@ -147,10 +149,27 @@ static void look_into_quiet(struct run *run, uint64_t now)
 		if (cost_ns > (now - quiet.began_ns) / COST_SHARE + CREDIT_MS * 1000000ull)
 			break;
 		is_due |= !list[i].has_ended && look_into(run, &list[i], now);
-		is_hung |= list[i].quiet.asked > 2;
+		*ret_hung |= list[i].quiet.asked > 2;
 	}
-	if (is_due)
+	return is_due;
+}
+
+static void look_into_quiet(struct run *run, uint64_t now)
+{
+	uint64_t begin = cpu_now();
+	bool is_hung = false;
+
+	if (!verdict_is_claimed(run))
+		quiet.claimed_ns = 0;
+	else if (!quiet.claimed_ns)
+		quiet.claimed_ns = now;
+	if (look_into_all(run, now, begin, &is_hung)) {
+		if (!quiet.claimed_ns) {
+			quiet.claimed_ns = now;
+			look_into_all(run, now, begin, &is_hung);
+		}
 		verdict_prepare(run);
+	}
 	if (is_hung)
 		verdict_say_live();
 	quiet.cost_ns += cpu_now() - begin + run->helpers_ns - quiet.helpers_ns;

@@ -117,24 +117,31 @@ static bool is_of_a_file(const struct where_frame *line)
 	return line && line->line->file;
 }
 
-/* The last stack that the thread recorded; of a look, before the call that it is in, and with a line: an interpreter
- * that exits has stacks without its program's. */
+/* The last stack that the thread recorded; of a look, before the call that it is in. With a line if one of the last has
+ * one: an interpreter that exits has stacks without its program's, and a sample that came as it changed its frames. */
 static void read_last_stack(const struct where_place *p, const struct where_item *item, struct where_stack *ret)
 {
 	const struct trace_thread *t = where_trace_thread(item->image, item->thread->head.tid);
 	struct where_item in = *item;
+	struct where_stack earlier;
 	uint64_t before = UINT64_MAX;
-	bool is_before_call = !item->is_recorded && t && where_call_in_progress(&in, t, &before);
 	uint32_t stack;
-	unsigned tries = is_before_call ? STACKS_BACK : 1;
 
-	if (!is_before_call)
+	if (item->is_recorded || !t || !where_call_in_progress(&in, t, &before))
 		before = UINT64_MAX;
-	do {
+	stack = where_last_stack(item->image, t, before, &before);
+	where_stack_done(ret);
+	where_stack_recorded(p->symbols, item->image, stack, ret);
+	for (unsigned tries = STACKS_BACK; stack && --tries && !is_of_a_file(where_stack_line(ret));) {
 		stack = where_last_stack(item->image, t, before, &before);
-		where_stack_done(ret);
-		where_stack_recorded(p->symbols, item->image, stack, ret);
-	} while (stack && --tries && !is_of_a_file(where_stack_line(ret)));
+		where_stack_recorded(p->symbols, item->image, stack, &earlier);
+		if (is_of_a_file(where_stack_line(&earlier))) {
+			where_stack_done(ret);
+			*ret = earlier;
+			return;
+		}
+		where_stack_done(&earlier);
+	}
 }
 
 static bool has_line(const struct where_item *item)

@@ -83,20 +83,22 @@ static uint32_t last_stack_since(const struct image *image, const struct trace_t
 	return last;
 }
 
-/* Looks back by ever larger steps: the trace may be long, and its last chunks without a stack. */
+/* Looks back by ever larger steps: the trace may be long, and its last chunks without a stack; one that has just begun
+ * has none yet. */
 uint32_t where_last_stack(const struct image *image, const struct trace_thread *thread, uint64_t before,
 			  uint64_t *ret_start)
 {
-	uint64_t end, back = 0;
+	uint64_t end;
 	uint32_t last = 0;
 
 	if (!thread)
 		return 0;
 	end = before < thread->last_ticks ? before : thread->last_ticks;
-	for (bool is_first = true; !last && (is_first || (before != UINT64_MAX && back < end)); is_first = false) {
-		back = is_first ? 0 : back ? back * BACK_STEP : BACK_TICKS;
-		last = last_stack_since(image, thread, end > back ? end - back : 0, before, ret_start);
-	}
+	last = last_stack_since(image, thread, end, before, ret_start);
+	for (uint64_t back = BACK_TICKS; !last && back < end; back *= BACK_STEP)
+		last = last_stack_since(image, thread, end - back, before, ret_start);
+	if (!last)
+		last = last_stack_since(image, thread, 0, before, ret_start);
 	return last;
 }
 
