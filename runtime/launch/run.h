@@ -259,6 +259,8 @@ void living_on_end(void (*forget)(struct living *));
 
 /* wait.c */
 void wait_command(struct run *run);
+/* mpirun sends SIGKILL one second after the first signal: what runs KILLED_MS after it is not being ended by that. */
+enum { KILLED_MS = 5000 };
 /* Whether a signal has told COMMAND to end within so many milliseconds: it may have gone on after an earlier one. */
 static inline bool was_told_within(const struct run *run, uint64_t ms)
 {

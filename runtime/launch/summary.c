@@ -14,11 +14,9 @@
 #include "runtime/shared/common/clock.h"
 
 /* OTHERS_MS: how long the ranks of a step may take to end after the first; DYING_MS: where it failed, and mpirun or the
- * batch system kills the others. EARLY_MS: when the summary so far is due after SIGTERM. mpirun sends SIGKILL after one
- * second: what runs KILLED_MS after the last signal is not being ended. HURRIED_MS: how much later than COMMAND a job
- * may end that SIGTERM has ended, and whose verdict is printed. */
-enum { OTHERS_MS = 2000, DYING_MS = 100, STEP_MS = 20, TERMINATED_S = 10, EARLY_MS = 200, KILLED_MS = 5000,
-       HURRIED_MS = 100 };
+ * batch system kills the others. EARLY_MS: when the summary so far is due after SIGTERM. HURRIED_MS: how much later
+ * than COMMAND a job may end that SIGTERM has ended, and whose verdict is printed. */
+enum { OTHERS_MS = 2000, DYING_MS = 100, STEP_MS = 20, TERMINATED_S = 10, EARLY_MS = 200, HURRIED_MS = 100 };
 
 /* SIGKILL may follow SIGTERM, and leave the log of a job without any summary. `early_ns`: when the summary so far is
  * due, because COMMAND has not ended after SIGTERM or its announcement; UINT64_MAX: it was printed. */
@@ -233,8 +231,8 @@ int summary_tick(const struct run *run)
 	if (!summary_claim(run))
 		return -1;
 	say("%s; recorded so far; open it with pillion %s %s",
-	    run->told_ns ? "COMMAND has not ended after SIGTERM" : "mpirun is about to end COMMAND", path_verb(run),
-	    path_shown(run));
+	    was_told_within(run, KILLED_MS) ? "COMMAND has not ended after SIGTERM" : "mpirun is about to end COMMAND",
+	    path_verb(run), path_shown(run));
 	end.early_pid = report_start(arguments, true);
 	return -1;
 }
@@ -253,11 +251,11 @@ static void summary_early_end(void)
  * does at Ctrl-C. Where nothing says why, a step that was told to end by a time limit has its summary. */
 static bool end_is_awaited(const struct run *run)
 {
-	bool is_said = verdict_is_printed(run);
+	bool is_said = verdict_is_printed(run), was_told = was_told_within(run, KILLED_MS);
 
 	if (forwarder_ends_ranks(run))
-		return is_said || was_told_within(run, KILLED_MS);
-	return run->key[0] && run->told_ns && is_said;
+		return is_said || was_told;
+	return run->key[0] && was_told && is_said;
 }
 
 /* Whether the log says why the job ends, and somebody waits for that: not the person who presses Ctrl-C. */

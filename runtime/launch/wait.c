@@ -17,9 +17,9 @@
 #include "runtime/shared/common/range.h"
 #include "runtime/shared/common/sys.h"
 
-/* TOLD_MS: how long the other processes may take to end after COMMAND, when a signal has told it to. LATE_MS: how much
- * later than COMMAND we may receive that signal. */
-enum { CLOCK_MS = 30000, REST_MS = 20, REPORT_REST_MS = 2000, TOLD_MS = 100, LATE_MS = 100 };
+/* TOLD_MS: how long the other processes may take to end after COMMAND, when a signal has told it to at most ENDING_MS
+ * before that: torchrun and Slurm leave 30 s. LATE_MS: how much later than COMMAND we may receive that signal. */
+enum { CLOCK_MS = 30000, REST_MS = 20, REPORT_REST_MS = 2000, TOLD_MS = 100, ENDING_MS = 60000, LATE_MS = 100 };
 
 /* Stops when COMMAND has stopped, so that the shell sees its job as stopped. If SIGSTOP was sent to COMMAND alone
  * and we are not in a terminal's foreground, we do not stop: nothing would continue us. */
@@ -134,7 +134,7 @@ static void signal_await(struct run *run)
 	siginfo_t info;
 	sigset_t one;
 
-	if (run->told_ns || !signal_may_end(signal))
+	if (was_told_within(run, KILLED_MS) || !signal_may_end(signal))
 		return;
 	sigemptyset(&one);
 	sigaddset(&one, signal);
@@ -188,7 +188,7 @@ void wait_command(struct run *run)
 unsigned wait_rest(struct run *run)
 {
 	uint64_t since = clock_monotonic_ns();
-	bool is_reported = false;
+	bool is_reported = false, was_told = was_told_within(run, ENDING_MS);
 	siginfo_t info;
 	unsigned n;
 
@@ -196,7 +196,7 @@ unsigned wait_rest(struct run *run)
 		int ms = periodic_work(run), signal;
 
 		/* The shell, mpirun or the batch system waits for us, and a worker may hang. */
-		if (run->told_ns && clock_monotonic_ns() - since > TOLD_MS * 1000000ull)
+		if (was_told && clock_monotonic_ns() - since > TOLD_MS * 1000000ull)
 			break;
 		if (!is_reported && clock_monotonic_ns() - since > REPORT_REST_MS * 1000000ull) {
 			say("COMMAND has ended; waiting for %u of its processes (--wait primary: do not wait)", n);

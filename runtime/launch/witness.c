@@ -69,7 +69,7 @@ void witness_end(const struct run *run)
 	if (witness <= 0)
 		return;
 	kill(witness, SIGKILL);
-	if (!run->told_ns || !verdict_is_printed(run)) {
+	if (!was_told_within(run, KILLED_MS) || !verdict_is_printed(run)) {
 		waitpid(witness, NULL, 0);
 		if (last > 0)
 			waitpid(last, NULL, 0);
