@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,8 +29,8 @@ static void clean(void)
 
 TestSuite(descriptor_describe, .init = start, .fini = clean);
 
-/* Reads the text of the last descriptor blob from the trace file. */
-static const char *told(void)
+/* Reads the text of the last descriptor blob from the trace file; it may contain a NUL. */
+static const char *told_bytes(size_t *ret_size)
 {
 	static char text[TF_BLOB_BYTES + 1], bytes[1 << 20];
 	FILE *f = fopen(process.path, "re");
@@ -51,8 +52,16 @@ static const char *told(void)
 			for (unsigned k = 1; k < 8 && done < length; k++)
 				text[done++] = bytes[i + k];
 		text[done] = '\0';
+		*ret_size = done - sizeof(struct tf_descriptor);
 	}
 	return text + sizeof(struct tf_descriptor);
+}
+
+static const char *told(void)
+{
+	size_t size;
+
+	return told_bytes(&size);
 }
 
 Test(descriptor_describe, is_told_once_until_it_is_forgotten)
@@ -142,6 +151,34 @@ Test(descriptor_describe, both_ends_of_a_connection_tell_the_same_addresses)
 	cr_assert_str_eq(text, ends[1]);
 	cr_assert_str_eq(text + strlen(text) + 1, ends[0]);
 	close(accepted);
+	close(client);
+	close(server);
+}
+
+Test(descriptor_describe, only_a_peer_with_a_port_is_followed_by_the_own_address)
+{
+	struct sockaddr_un to = {.sun_family = AF_UNIX, .sun_path = "test_descriptor.socket"};
+	int server = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	static const char expected[] = "unix test_descriptor.socket";
+	const char *text;
+
+	unlink(to.sun_path);
+	cr_assert(!bind(server, (struct sockaddr *)&to, sizeof(to)) && !listen(server, 1));
+	cr_assert(!connect(client, (struct sockaddr *)&to, sizeof(to)));
+	for (int is_given = 0; is_given < 2; is_given++) {
+		size_t size;
+
+		descriptor_invalidate(client);
+		if (is_given)
+			descriptor_describe_peer(client, 1, (struct sockaddr *)&to, sizeof(to));
+		else
+			descriptor_describe(client, 1);
+		text = told_bytes(&size);
+		cr_assert_eq(size, strlen(expected));
+		cr_assert(!memcmp(text, expected, size));
+	}
+	unlink(to.sun_path);
 	close(client);
 	close(server);
 }

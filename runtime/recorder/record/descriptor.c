@@ -176,11 +176,13 @@ static int socket_option(int fd, int name)
 	return sys_call6(SYS_getsockopt, fd, SOL_SOCKET, name, (long)&value, (long)&size, 0) ? -1 : value;
 }
 
-/* False: the address has no name. */
-static __attribute__((cold)) bool address_add(struct text *t, int fd, const union address *a, socklen_t size)
+enum socket_name { NO_ADDRESS, NO_NAME, NAMED, HAS_PORT };
+
+static __attribute__((cold)) enum socket_name address_add(struct text *t, int fd, const union address *a,
+							   socklen_t size)
 {
 	if (a->any.sa_family == AF_UNIX)
-		return address_add_unix(t, &a->un, size);
+		return address_add_unix(t, &a->un, size) ? NAMED : NO_NAME;
 	if (a->any.sa_family == AF_INET || a->any.sa_family == AF_INET6) {
 		int type = socket_option(fd, SO_TYPE);
 
@@ -194,15 +196,13 @@ static __attribute__((cold)) bool address_add(struct text *t, int fd, const unio
 			text_char(t, ']');
 			address_add_port(t, a->in6.sin6_port);
 		}
-		return true;
+		return HAS_PORT;
 	}
 	text_add(t, a->any.sa_family == AF_NETLINK ? "netlink" : "family ");
 	if (a->any.sa_family != AF_NETLINK)
 		text_number(t, a->any.sa_family);
-	return true;
+	return NAMED;
 }
-
-enum socket_name { NO_ADDRESS, NO_NAME, NAMED };
 
 /* call: SYS_getpeername or SYS_getsockname. */
 static __attribute__((noinline, cold)) enum socket_name address_add_of(struct text *t, int fd, long call)
@@ -212,13 +212,13 @@ static __attribute__((noinline, cold)) enum socket_name address_add_of(struct te
 
 	if (sys_call(call, fd, &a, &size, 0) || !size)
 		return NO_ADDRESS;
-	return address_add(t, fd, &a, size) ? NAMED : NO_NAME;
+	return address_add(t, fd, &a, size);
 }
 
 /* Behind a NUL: both addresses together are those of one connection. A profile has one text for all of a peer. */
-static __attribute__((noinline, cold)) void own_address_add(struct text *t, int fd)
+static __attribute__((noinline, cold)) void own_address_add(struct text *t, int fd, enum socket_name peer)
 {
-	if (process.profile)
+	if (process.profile || peer != HAS_PORT)
 		return;
 	text_char(t, '\0');
 	address_add_of(t, fd, SYS_getsockname);
@@ -228,12 +228,12 @@ static __attribute__((noinline)) void socket_describe(struct text *t, int fd)
 {
 	enum socket_name peer = address_add_of(t, fd, SYS_getpeername);
 
-	if (peer == NAMED) {
-		own_address_add(t, fd);
+	if (peer >= NAMED) {
+		own_address_add(t, fd, peer);
 		return;
 	}
 	/* Accepted from an unnamed client, listening, or not connected yet. */
-	if (address_add_of(t, fd, SYS_getsockname) != NAMED) {
+	if (address_add_of(t, fd, SYS_getsockname) < NAMED) {
 		text_add(t, "unix pair");
 		return;
 	}
@@ -330,7 +330,8 @@ void descriptor_describe_path(int fd, uint64_t from_ticks, const char *path)
 		description_write_path(fd, from_ticks, path);
 }
 
-static __attribute__((noinline)) bool peer_add(struct text *t, int fd, const struct sockaddr *address, socklen_t size)
+static __attribute__((noinline)) enum socket_name peer_add(struct text *t, int fd, const struct sockaddr *address,
+							    socklen_t size)
 {
 	union address a = {0};
 
@@ -343,13 +344,15 @@ void descriptor_describe_peer(int fd, uint64_t from_ticks, const struct sockaddr
 	char bytes[SHORT_ROOM];
 	struct text text = text_init(bytes, sizeof(bytes));
 	struct description t;
+	enum socket_name peer;
 
 	if (!address || size < sizeof(address->sa_family) || size > sizeof(union address) ||
 	    !description_begin(&t, fd, from_ticks))
 		return;
-	if (!peer_add(&text, fd, address, size))
+	peer = peer_add(&text, fd, address, size);
+	if (peer < NAMED)
 		return;
-	own_address_add(&text, fd);
+	own_address_add(&text, fd, peer);
 	description_write(&t, TF_DESCRIPTOR_SOCKET, bytes, text_length(&text));
 }
 
