@@ -114,16 +114,84 @@ static double sampling_error(const struct causality *s, const struct edit *e)
 	return samples ? 2 * sqrt((1 - (double)samples / (double)all) / (double)samples) : 0;
 }
 
-/* What is removed, by more or less than the samples say. */
-static void vary(const struct causality *s, const struct edit *e, double by, enum editable_consequences consequences,
-		 struct edit *ret)
+/* ---- waits that are removed, or lie beside each other instead ---- */
+
+/* So many are in progress at a time then, at most; with fewer they hardly become shorter. */
+#define OVERLAP_MOST 4.0
+#define OVERLAP_LEAST 1.5
+
+static bool is_removed_wait(const struct causality *s, const struct edit *e, uint32_t what)
+{
+	const struct editable *item = &s->editables.items[what];
+
+	return what < s->editables.count && e->factors[what] == 0 && item->kind == EDITABLE_CALL &&
+	       (item->waits == BLOCKED_SLEEP || item->waits == BLOCKED_SOCKET || item->waits == BLOCKED_PIPE ||
+		item->waits == BLOCKED_POLL);
+}
+
+/* What a removed line starts and waits for is a wait of it. */
+static bool is_of_removed_line(const struct causality *s, const struct edit *e, const struct actor *a)
+{
+	uint32_t by = a->is_main ? s->awaited_by[a->image->process] : NODE_NONE;
+
+	return e->actor_factors && by != NODE_NONE && e->factors[by] == 0;
+}
+
+/* By actor: the waits that an edit removes, in ns. */
+static double *removed_waits(const struct causality *s, const struct edit *e)
+{
+	double *ret = mem_alloc((s->actor_count + 1) * sizeof(*ret));
+
+	for (uint32_t i = 0; i < s->graph.node_count; i++) {
+		const struct run_node *n = &s->graph.nodes[i];
+		const struct node_part *parts;
+		size_t count = n->kind == NODE_WORK ? graph_parts(&s->graph, i, &parts) : 0;
+
+		if (n->kind == NODE_UNSEEN && is_removed_wait(s, e, n->what))
+			ret[n->actor] += (double)(n->end_ns - replay_start(&s->graph, i));
+		for (size_t k = 0; k < count; k++)
+			ret[n->actor] += is_removed_wait(s, e, parts[k].what) ? (double)parts[k].ns : 0;
+	}
+	for (size_t i = 0; i < s->actor_count; i++)
+		if (is_of_removed_line(s, e, &s->actors[i]))
+			ret[i] = (double)(s->actors[i].end_ns - s->actors[i].start_ns);
+	return ret;
+}
+
+/* Repairs rarely remove waits that lie one after the other, in one thread or in several, of which each holds a lock
+ * meanwhile: they let them be in progress at the same time. The part of them that is left then; 0: there is one. More
+ * than a thread's waits is saved only if those of several are in turn. */
+static double left_of_waits(const struct causality *s, const struct edit *e, double saved_ns)
+{
+	SCOPED_MEMORY double *by_actor = removed_waits(s, e);
+	double longest = 0, calls = 0, width;
+	size_t actors = 0;
+
+	for (size_t i = 0; i < s->actor_count; i++) {
+		longest = fmax(longest, by_actor[i]);
+		actors += by_actor[i] > 0;
+	}
+	if (!actors)
+		return 0;
+	for (uint32_t i = 0; i < s->editables.count; i++)
+		calls += is_removed_wait(s, e, i) ? (double)s->editables.items[i].calls : 0;
+	width = saved_ns < longest * OVERLAP_LEAST ? calls / (double)actors : saved_ns / longest;
+	return width < OVERLAP_LEAST ? 0 : 1 / fmin(width, OVERLAP_MOST);
+}
+
+/* What is removed, by more or less than the samples say; of waits that are, `left` is left. */
+static void vary(const struct causality *s, const struct edit *e, double by, double left,
+		 enum editable_consequences consequences, struct edit *ret)
 {
 	*ret = *e;
 	ret->factors = mem_alloc((editables_count(&s->editables) + 1) * sizeof(*ret->factors));
-	for (size_t i = 0; i < s->editables.count; i++) {
+	ret->actor_factors = e->actor_factors ? mem_alloc((s->actor_count + 1) * sizeof(*ret->actor_factors)) : NULL;
+	for (size_t i = 0; e->actor_factors && i < s->actor_count; i++)
+		ret->actor_factors[i] = e->actor_factors[i] == 0 ? left : e->actor_factors[i];
+	for (uint32_t i = 0; i < s->editables.count; i++) {
 		double factor = 1 - (1 - (double)e->factors[i]) * (s->editables.items[i].samples ? 1 + by : 1);
 
-		ret->factors[i] = (float)(factor > 0 ? factor : 0);
+		ret->factors[i] = (float)(is_removed_wait(s, e, i) ? left : factor > 0 ? factor : 0);
 	}
 	editable_factors(&s->editables, consequences, ret->factors);
 }
@@ -179,13 +247,15 @@ void saving_find(struct causality *s, struct edit *e, struct saving *ret)
 			       .cost_ns = positive(replay_removed(&s->graph, e)),
 			       .saved_ns = positive(before - after)};
 	noise = noise_of(s, ret);
-	vary(s, e, error < 1 ? -error : -1, CONSEQUENCES_STAY, &low);
+	vary(s, e, error < 1 ? -error : -1, left_of_waits(s, e, before - after), CONSEQUENCES_STAY, &low);
 	ret->low_ns = positive(before - replay_run(&s->graph, &low, NULL) - noise);
-	vary(s, e, error, CONSEQUENCES_FOLLOW, &high);
+	vary(s, e, error, 0, CONSEQUENCES_FOLLOW, &high);
 	high.unseen = UNSEEN_SHRINK;
 	ret->high_ns = positive(before - replay_run(&s->graph, &high, NULL) + noise);
 	if (ret->high_ns > s->run_ns)
 		ret->high_ns = s->run_ns;
 	free(low.factors);
+	free(low.actor_factors);
 	free(high.factors);
+	free(high.actor_factors);
 }

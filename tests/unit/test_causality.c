@@ -394,16 +394,32 @@ Test(causality, a_write_long_before_the_end_of_a_wait_is_no_cause)
 
 enum { WRITES_STACK = 1, OPENS_STACK };
 
+/* What the run saves with the edit, in ms; at least, but for how much two runs differ. */
+static uint64_t price_ms(const char *edit, uint64_t *ret_low)
+{
+	struct saving saving;
+	struct edit parsed;
+	struct causality *s;
+	struct err err;
+
+	open_model(300 * MS);
+	s = causes_find(&context);
+	cr_assert_not_null(s);
+	edit_init(&parsed, s);
+	cr_assert_eq(edit_parse(s, edit, &parsed, &err), 0, "%s", err.text);
+	saving_find(s, &parsed, &saving);
+	edit_done(&parsed);
+	causes_free(s);
+	*ret_low = (saving.low_ns + saving.saved_ns * SAVING_PERCENT / 100 + SAVING_NS + MS / 2) / MS;
+	return saving.saved_ns / MS;
+}
+
 /* In turn: opens the file, writes to it; what is written to it is freed by the next open. Returns what the run saves
  * with the edit, in ms. */
 static uint64_t write_files(uint32_t bytes, enum tf_opened how, const char *edit, uint64_t *ret_low)
 {
 	const uint32_t writing[] = {1}, opening[] = {2};
 	const uint64_t stacks[] = {0, tf_arg(TF_ARG_STACK, 0, WRITES_STACK), tf_arg(TF_ARG_STACK, 0, OPENS_STACK)};
-	struct saving saving;
-	struct causality *s;
-	struct edit parsed;
-	struct err err;
 
 	writer_python_code(&host, 1, 7, "/home/u/job.py", "save");
 	writer_python_code(&host, 2, 9, "/home/u/job.py", "main");
@@ -418,16 +434,7 @@ static uint64_t write_files(uint32_t bytes, enum tf_opened how, const char *edit
 		writer_call(&host, f_open, at + 10 * MS, 10 * MS, opened, 2);
 		writer_call(&host, f_write, at + 30 * MS, 20 * MS, written, 2);
 	}
-	open_model(300 * MS);
-	s = causes_find(&context);
-	cr_assert_not_null(s);
-	edit_init(&parsed, s);
-	cr_assert_eq(edit_parse(s, edit, &parsed, &err), 0, "%s", err.text);
-	saving_find(s, &parsed, &saving);
-	edit_done(&parsed);
-	causes_free(s);
-	*ret_low = (saving.low_ns + saving.saved_ns * SAVING_PERCENT / 100 + SAVING_NS + MS / 2) / MS;
-	return saving.saved_ns / MS;
+	return price_ms(edit, ret_low);
 }
 
 Test(causality, an_open_that_frees_what_was_written_is_a_consequence_of_the_writes)
@@ -466,4 +473,63 @@ Test(causality, an_open_of_a_file_with_few_bytes_is_no_consequence)
 	uint64_t low;
 
 	cr_expect_eq(write_files(100, TF_OPENED_EMPTIED, "line~job.py:7=0", &low), 4 * 20);
+}
+
+/* A sleep of the thread that ends then, with a stack. */
+static void sleep_until(struct writer_thread *t, uint64_t end_ms, uint64_t ms)
+{
+	const uint64_t stack[] = {tf_arg(TF_ARG_STACK, 0, 1)};
+
+	writer_call(t, f_sleep, BEGIN + end_ms * MS, ms * MS, stack, 1);
+}
+
+static void sleep_in_turn(uint32_t count)
+{
+	const uint32_t at[] = {1};
+
+	writer_python_code(&host, 1, 7, "/home/u/job.py", "ask");
+	writer_python_stack(&host, 1, at, 1);
+	for (uint32_t i = 0; i < count; i++)
+		sleep_until(&host, (i + 1) * 20, 16);
+}
+
+Test(causality, waits_in_a_row_may_only_lie_beside_each_other_then)
+{
+	uint64_t low;
+
+	sleep_in_turn(3);
+	cr_expect_eq(price_ms("line~job.py:7=0", &low), 3 * 16);
+	cr_expect_eq(low, 2 * 16, "a third of them is left");
+}
+
+Test(causality, no_more_than_four_of_them_do)
+{
+	uint64_t low;
+
+	sleep_in_turn(12);
+	cr_expect_eq(price_ms("line~job.py:7=0", &low), 12 * 16);
+	cr_expect_eq(low, 12 * 16 * 3 / 4);
+}
+
+Test(causality, one_wait_lies_beside_no_other)
+{
+	uint64_t low;
+
+	sleep_in_turn(1);
+	cr_expect_eq(price_ms("line~job.py:7=0", &low), 16);
+	cr_expect_eq(low, 16);
+}
+
+Test(causality, waits_of_two_threads_in_turn_may_lie_beside_each_other_then)
+{
+	uint64_t low;
+
+	sleep_in_turn(0);
+	sleep_until(&worker, 100, 40);
+	writer_page(&worker)->start_ticks = BEGIN + 5 * MS;
+	writer_page(&worker)->end_ticks = BEGIN + 101 * MS;
+	writer_call(&host, f_sem, BEGIN + 101 * MS, 95 * MS, NULL, 0);
+	sleep_until(&host, 150, 40);
+	cr_expect_eq(price_ms("line~job.py:7=0", &low), 80);
+	cr_expect_eq(low, 40);
 }
