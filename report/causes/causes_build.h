@@ -54,6 +54,19 @@ struct actor_calls {
 	size_t *first; /* by actor, and one more */
 };
 
+/* Of a thread, with little between them: it may look for something. */
+struct sleeps_in_row {
+	uint64_t start_ns, end_ns;
+	uint64_t found_ns; /* when that ended whose end it found then; 0: nothing known */
+	uint32_t found;	   /* this actor */
+};
+
+struct all_sleeps {
+	struct sleeps_in_row *items; /* by actor, then by time */
+	size_t count, capacity;
+	size_t *first; /* by actor, and one more */
+};
+
 struct moments {
 	struct moment *items; /* by actor, then by time */
 	size_t count, capacity;
@@ -90,7 +103,8 @@ struct linker {
 	struct causality *causes;
 	uint32_t *last_of;	/* by process: the main thread of its last image */
 	struct moments of[MOMENT_KINDS];
-	struct actor_calls long_calls, sleeps; /* sleeps in a row are one */
+	struct actor_calls long_calls;
+	struct all_sleeps sleeps;
 	struct calls_of_mpi mpi;
 	struct map channels; /* (name, machine) -> number */
 	struct operations operations;
@@ -103,8 +117,8 @@ uint8_t moment_classify(const struct function *f);
 
 /* The actor's first long call that ended at that time or later, else what follows its last one. */
 size_t linker_long_call(const struct linker *l, uint32_t actor, uint64_t ns);
-/* The actor's last sleeps in a row that ended at that time or before; NULL: none. */
-const struct actor_call *linker_sleep(const struct linker *l, uint32_t actor, uint64_t ns);
+/* The actor's last sleeps in a row that began before that time; NULL: none. */
+struct sleeps_in_row *linker_sleeps(const struct linker *l, uint32_t actor, uint64_t ns);
 /* When the actor was last not in a long call, before that time. `places`: by actor, what the last search for it found,
  * 0 at first; NULL: none is kept. */
 uint64_t linker_last_running(const struct linker *l, size_t *places, uint32_t actor, uint64_t ns);
@@ -120,8 +134,8 @@ void link_transfers(struct linker *l);
 /* Adds actors. */
 void link_devices(struct linker *l);
 void link_mpi(struct linker *l);
-/* When the wait began that ended with that call: with the first of several that looked, or of several sleeps. */
-uint64_t linker_waits_since(const struct linker *l, uint32_t actor, uint64_t start_ns, uint64_t end_ns);
+/* When the wait began that ended with that call: with the first of several that looked. */
+uint64_t mpi_waits_since(const struct linker *l, uint32_t actor, uint64_t start_ns, uint64_t end_ns);
 void link_openmp(struct linker *l);
 /* What is left: waits whose end can have had one cause only. */
 void link_only_causes(struct linker *l);

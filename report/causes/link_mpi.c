@@ -67,16 +67,13 @@ static size_t calls_at(const struct calls_of_mpi *all, uint32_t actor, uint64_t 
 	return first_place(i, all->first[actor], all->first[actor + 1], all->items[i].end_ns < ns);
 }
 
-uint64_t linker_waits_since(const struct linker *l, uint32_t actor, uint64_t start_ns, uint64_t end_ns)
+uint64_t mpi_waits_since(const struct linker *l, uint32_t actor, uint64_t start_ns, uint64_t end_ns)
 {
 	const struct calls_of_mpi *all = &l->mpi;
-	const struct actor_call *sleep = linker_sleep(l, actor, end_ns);
 	size_t at = all->count ? calls_at(all, actor, end_ns) : 0;
 	bool is_poll = all->count && at < all->first[actor + 1] && all->items[at].end_ns == end_ns &&
 		       all->items[at].kind == MPI_CALLS_POLL;
 
-	if (sleep && sleep->end_ns == end_ns)
-		return sleep->start_ns;
 	return is_poll ? all->items[at].start_ns : start_ns;
 }
 

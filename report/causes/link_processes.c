@@ -167,15 +167,29 @@ static void link_start(struct linker *l, size_t process, uint32_t actor)
 }
 
 /* Who looks for the end of a process between sleeps finds it after the sleep in which it ended, or after the next one,
- * because a process ends later than what it records: then all of the sleeps waited for it. */
-static void link_sleeps(struct linker *l, const struct moment *found, uint32_t from)
+ * because a process ends later than what it records: then the sleeps waited for it until it ended, and what is left of
+ * them is their own. */
+static void find_in_sleeps(struct linker *l, const struct moment *found, uint32_t from)
 {
-	const struct actor_call *sleep = linker_sleep(l, found->actor, found->start_ns);
+	struct sleeps_in_row *row = linker_sleeps(l, found->actor, found->start_ns);
 	uint64_t end_ns = l->causes->actors[from].end_ns;
 
-	if (sleep && end_ns > sleep->start_ns && end_ns < sleep->end_ns &&
-	    found->start_ns - sleep->end_ns < FOUND_NS + (sleep->end_ns - sleep->start_ns) / 4)
-		graph_edge(&l->causes->graph, from, end_ns, found->actor, sleep->end_ns);
+	if (!row || end_ns <= row->start_ns || end_ns + 1 >= row->end_ns || end_ns < row->found_ns ||
+	    found->start_ns > row->end_ns + FOUND_NS + (row->end_ns - row->start_ns) / 4)
+		return;
+	row->found_ns = end_ns + 1;
+	row->found = from;
+}
+
+static void link_sleeps(struct linker *l)
+{
+	const struct all_sleeps *all = &l->sleeps;
+
+	for (uint32_t actor = 0; actor < l->causes->actor_count; actor++)
+		for (size_t i = all->first[actor]; i < all->first[actor + 1]; i++)
+			if (all->items[i].found_ns)
+				graph_edge(&l->causes->graph, all->items[i].found, all->items[i].found_ns - 1, actor,
+					   all->items[i].found_ns);
 }
 
 static void link_child(struct linker *l, struct moment *wait)
@@ -189,7 +203,7 @@ static void link_child(struct linker *l, struct moment *wait)
 	if (from == NODE_NONE || from == wait->actor || s->actors[from].end_ns >= wait->end_ns)
 		return;
 	if (s->actors[from].end_ns < wait->start_ns)
-		link_sleeps(l, wait, from);
+		find_in_sleeps(l, wait, from);
 	link_wait(l, wait, from, s->actors[from].end_ns);
 }
 
@@ -221,6 +235,7 @@ void link_processes(struct linker *l)
 	}
 	for (size_t i = 0; i < l->of[MOMENT_CHILD].count; i++)
 		link_child(l, &l->of[MOMENT_CHILD].items[i]);
+	link_sleeps(l);
 }
 
 size_t causes_started_at(struct causality *s, const struct code_line *line)

@@ -291,17 +291,17 @@ static void mpi_add(struct reading_calls *r, const struct event *e)
 	r->idle_ns = 0;
 }
 
-/* Sleeps with little between them: the thread may look for something, by calls that are too short to be recorded. */
+/* What looks between sleeps may be too short to be recorded. */
 static void sleep_add(struct reading_calls *r, uint64_t start_ns, uint64_t end_ns)
 {
-	struct actor_calls *all = &r->linker->sleeps;
-	struct actor_call *last = all->count > all->first[r->actor] ? &all->items[all->count - 1] : NULL;
+	struct all_sleeps *all = &r->linker->sleeps;
+	struct sleeps_in_row *last = all->count > all->first[r->actor] ? &all->items[all->count - 1] : NULL;
 	uint64_t ns = last && start_ns > last->end_ns ? start_ns - last->end_ns : 0;
 
 	if (last && !r->has_found && (ns < LOOK_NS || ns * LOOK_PART < last->end_ns - last->start_ns))
 		last->end_ns = end_ns;
 	else
-		list_add(all, (struct actor_call){start_ns, end_ns});
+		list_add(all, (struct sleeps_in_row){.start_ns = start_ns, .end_ns = end_ns});
 	r->has_found = false;
 }
 
@@ -499,10 +499,10 @@ static size_t near_call(const struct linker *l, size_t *places, uint32_t actor, 
 	return at;
 }
 
-const struct actor_call *linker_sleep(const struct linker *l, uint32_t actor, uint64_t ns)
+struct sleeps_in_row *linker_sleeps(const struct linker *l, uint32_t actor, uint64_t ns)
 {
-	const struct actor_calls *all = &l->sleeps;
-	size_t at = first_place(i, all->first[actor], all->first[actor + 1], all->items[i].end_ns <= ns);
+	const struct all_sleeps *all = &l->sleeps;
+	size_t at = first_place(i, all->first[actor], all->first[actor + 1], all->items[i].start_ns < ns);
 
 	return at > all->first[actor] ? &all->items[at - 1] : NULL;
 }
