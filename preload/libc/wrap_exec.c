@@ -344,15 +344,23 @@ static void forget_reading(const struct sys_moved *before)
 		forget_reading(&moved_);                                                                               \
 	} while (0)
 
+static bool is_too_long(int result)
+{
+	return result == E2BIG || (result < 0 && errno == E2BIG);
+}
+
 /* The kernel limits the environment and the arguments in all. Where they are too long only because of what is ours, the
- * program starts without it. A macro, because the real calls differ. */
+ * program starts without it, and is listed before that: an exec does not return. A macro, because the real calls
+ * differ. */
 #define START(call)                                                                                                    \
 	({                                                                                                             \
 		int result_ = (call);                                                                                  \
                                                                                                                        \
-		if ((result_ == E2BIG || (result_ < 0 && errno == E2BIG)) && environment_ != given_) {                 \
+		if (is_too_long(result_) && environment_ != given_) {                                                  \
 			environment_ = merge(given_, &program_, shown_, alloca(merged_bytes(given_)));                 \
 			result_ = (call);                                                                              \
+			if (result_)                                                                                   \
+				process_bare(shown_, "");                                                              \
 		}                                                                                                      \
 		result_;                                                                                               \
 	})

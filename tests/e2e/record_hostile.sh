@@ -43,6 +43,20 @@ same 'daemon' "$hostile" daemon
 same 'the longest arguments with which a program starts' "$hostile" longest
 like "$(report info same.pillion)" '^ *[0-9]+ .*/true +length$' \
 	'programs that start only without us are listed as not recorded'
+cat >too_long.py <<'END'
+import os
+for arguments in ['true', 'a' * 3000000], ['true'] + ['a' * 1000] * 5000:
+    try:
+        os.posix_spawn('/bin/true', arguments, os.environ)
+    except OSError as error:
+        print(error)
+    try:
+        os.execv('/bin/true', arguments)
+    except OSError as error:
+        print(error)
+END
+same 'arguments with which no program starts' python3 too_long.py
+unlike "$(report info same.pillion)" 'length$' 'what did not start without us either is not listed'
 same 'invalid addresses' "$hostile" faults
 like "$(cat recorded.out)" '^open 1 Bad address' 'invalid addresses: the errors are unchanged'
 same 'a chroot that fails' "$hostile" chroot-fails

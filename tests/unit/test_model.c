@@ -70,6 +70,21 @@ Test(model, knows_the_processes_of_index_and_traces)
 	cr_assert_str_eq(model.runs[0].command, "python3 train.py");
 }
 
+Test(model, a_line_without_a_reason_takes_back_the_one_before_it)
+{
+	capture_example(directory);
+	capture_line(directory, INDEX, "bare\tpid=104\texe=/usr/bin/true\treason=length");
+	capture_line(directory, INDEX, "bare\tpid=105\texe=/usr/bin/true\treason=length");
+	capture_line(directory, INDEX, "bare\tpid=104\texe=/usr/bin/true\treason=");
+	capture_line(directory, INDEX, "bare\tpid=105\texe=/usr/bin/false\treason=");
+	open_capture(&model, directory);
+	cr_assert_eq(model.bare_count, 3);
+	cr_expect_eq(model.bare[0].pid, 103);
+	cr_expect_eq(model.bare[1].pid, 105);
+	cr_expect_str_eq(model.bare[1].executable, "/usr/bin/true");
+	cr_expect_str_eq(model.bare[2].executable, "/usr/bin/false", "there is none to take back");
+}
+
 /* Writes a rank of a job step, started as process 100 + run by the launcher of `run`. */
 static void rank_of_step(unsigned run, const char *job, const char *rank)
 {

@@ -186,14 +186,35 @@ static void child_line(struct model *m, struct index_machine *place, const struc
 	});
 }
 
+/* Without a reason: the program of an earlier line was not started in the end. */
+static bool bare_withdraw(struct model *m, const struct bare_program *of)
+{
+	for (size_t i = m->bare_count; !*of->reason && i-- > 0;) {
+		struct bare_program *b = &m->bare[i];
+
+		if (b->machine != of->machine || b->pid != of->pid || strcmp(b->executable, of->executable) != 0)
+			continue;
+		free(b->executable);
+		free(b->reason);
+		memmove(b, b + 1, (--m->bare_count - i) * sizeof(*b));
+		return true;
+	}
+	return false;
+}
+
 static void bare_line(struct model *m, struct index_machine *place, const struct index_line *l)
 {
-	mem_append(m->bare, m->bare_count, m->bare_capacity, (struct bare_program){
-					  .machine = place_machine(m, place),
-					  .pid = (uint32_t)index_number(l, "pid"),
-					  .executable = field_copy(l, "exe"),
-					  .reason = field_copy(l, "reason"),
-				  });
+	struct bare_program of = {.machine = place_machine(m, place),
+				  .pid = (uint32_t)index_number(l, "pid"),
+				  .executable = field_copy(l, "exe"),
+				  .reason = field_copy(l, "reason")};
+
+	if (!bare_withdraw(m, &of)) {
+		mem_append(m->bare, m->bare_count, m->bare_capacity, of);
+		return;
+	}
+	free(of.executable);
+	free(of.reason);
 }
 
 static void run_line(struct model *m, struct index_machine *place, const struct index_line *l)

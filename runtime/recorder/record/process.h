@@ -38,7 +38,7 @@ void process_note(const char *text);
 /* Records an NVTX range that did not match -c nvtx: RANGE or RANGE@DOMAIN. Under a guard. */
 void process_seen(const char *range);
 
-/* Appends a `bare` line: a program is started without the recorder, with the reason. */
+/* Appends a `bare` line: a program is started without the recorder, with the reason. "": it was not started at last. */
 void process_bare(const char *executable, const char *reason);
 
 /* The NAME=value strings that a child needs, except LD_PRELOAD; NULL-terminated, valid for the life of the process. */

@@ -572,7 +572,8 @@ struct tf_launch {
  *             launcher=1, and cpu_ns= of COMMAND and all processes that were waited for)
  *   bare    pid= exe= reason=
  *             a program that runs without the recorder, and the reason: static, setuid, musl, machine, script, gone,
- *             environment (cleaned, with --follow-clean-env=false)
+ *             environment (cleaned, with --follow-clean-env=false), length, ...; empty: the program of the line before
+ *             with this pid= and exe= was not started after all
  *   launch  run= pid= realtime_ns= command= options= version=
  *             for a rank of a job step also rank= and key= (which step); in a batch job also scheduler= job=
  *             task= (of an array) restart= (earlier attempts) step= node=, as far as the scheduler provides them;
