@@ -45,15 +45,14 @@ static bool is_own_client(const struct sockets_used *s)
 
 static void add_image(struct sockets_used *s, const struct image *image)
 {
-	SCOPED(descriptors) all = {0};
+	const struct descriptors *all = descriptors_of(image->trace);
 
-	descriptors_init(&all, image->trace);
-	for (size_t i = 0; i < all.count; i++) {
+	for (size_t i = 0; i < all->count; i++) {
 		SCOPED(buffer) text = {0};
 
-		if (all.items[i].kind != TF_DESCRIPTOR_SOCKET)
+		if (all->items[i].kind != TF_DESCRIPTOR_SOCKET)
 			continue;
-		descriptors_text(&all, &all.items[i], &text);
+		descriptors_text(all, &all->items[i], &text);
 		add_socket(s, buffer_string(&text));
 	}
 }

@@ -84,7 +84,7 @@ enum { HIDDEN_NS = 1000000, HIDDEN_PART = 4 };
 struct reading_calls {
 	struct linker *linker;
 	const struct image *image;
-	struct descriptors descriptors;
+	const struct descriptors *descriptors;
 	const uint8_t *kinds;
 	uint32_t actor;
 	uint64_t wait_ticks; /* CAUSES_WAIT_NS */
@@ -124,8 +124,8 @@ static uint64_t connection_of(struct reading_calls *r, const struct descriptor *
 	SCOPED(buffer) peer = {0}, own = {0}, name = {0};
 	bool is_here;
 
-	descriptors_text(&r->descriptors, d, &peer);
-	descriptors_own_address(&r->descriptors, d, &own);
+	descriptors_text(r->descriptors, d, &peer);
+	descriptors_own_address(r->descriptors, d, &own);
 	if (!own.size || !strchr(buffer_string(&own), ' ') || !strchr(buffer_string(&peer), ' '))
 		return 0;
 	add_address(buffer_string(is_read ? &peer : &own), &name);
@@ -140,7 +140,7 @@ static uint64_t pipe_of(struct reading_calls *r, const struct descriptor *d)
 {
 	SCOPED(buffer) text = {0};
 
-	descriptors_text(&r->descriptors, d, &text);
+	descriptors_text(r->descriptors, d, &text);
 	if (!d->is_pipe)
 		buffer_print(&text, " %u of %zu", d->fd, r->image->process);
 	return channel_number(r->linker, &text, r->image->machine);
@@ -160,7 +160,7 @@ static uint64_t channel_of(struct reading_calls *r, const struct descriptor *d, 
 static enum moment_kind transfer_kind(struct reading_calls *r, const struct event *e, struct moment *m)
 {
 	uint64_t arg = e->args_count ? event_arg(e, TF_ARG_FD) : 0, fd = tf_arg_value(arg) & 0xffff;
-	const struct descriptor *d = arg && fd != TF_NO_DESCRIPTOR ? descriptors_find(&r->descriptors, fd, e->ticks)
+	const struct descriptor *d = arg && fd != TF_NO_DESCRIPTOR ? descriptors_find(r->descriptors, fd, e->ticks)
 								    : NULL;
 	bool is_read = r->kinds[e->id] == MOMENT_READ || r->kinds[e->id] == MOMENT_RECEIVE;
 
@@ -444,8 +444,7 @@ void moments_read(struct linker *l)
 		l->sleeps.first[i] = l->sleeps.count;
 		r.has_found = false;
 		if (a->is_main && a->image->trace) {
-			descriptors_done(&r.descriptors);
-			descriptors_init(&r.descriptors, a->image->trace);
+			r.descriptors = descriptors_of(a->image->trace);
 			r.kinds = functions_classes(a->image->trace->functions, moment_classify);
 			memset(r.known, 0, sizeof(r.known));
 			r.is_python = attribution_is_python_program(a->image);
@@ -471,7 +470,6 @@ void moments_read(struct linker *l)
 	l->long_calls.first[s->actor_count] = l->long_calls.count;
 	l->mpi.first[s->actor_count] = l->mpi.count;
 	l->sleeps.first[s->actor_count] = l->sleeps.count;
-	descriptors_done(&r.descriptors);
 	usages_free(usages);
 }
 

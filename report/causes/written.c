@@ -12,10 +12,7 @@
 
 void written_begin(struct written *w, const struct trace *t)
 {
-	if (w->descriptors.trace != t) {
-		descriptors_done(&w->descriptors);
-		descriptors_init(&w->descriptors, t);
-	}
+	w->descriptors = descriptors_of(t);
 	map_done(&w->known);
 	w->count = 0;
 	memset(w->file_of, 0, sizeof(w->file_of));
@@ -23,7 +20,6 @@ void written_begin(struct written *w, const struct trace *t)
 
 void written_done(struct written *w)
 {
-	descriptors_done(&w->descriptors);
 	map_done(&w->known);
 	free(w->files);
 }
@@ -31,14 +27,12 @@ void written_done(struct written *w)
 /* The place + 1 of the file that the descriptor refers to; 0: it is none. */
 static uint32_t file_at(struct written *w, uint64_t fd, uint64_t ticks)
 {
-	const struct descriptor *d = descriptors_find(&w->descriptors, fd, ticks);
-	SCOPED(buffer) path = {0};
+	const struct descriptor *d = descriptors_find(w->descriptors, fd, ticks);
 	uint64_t *known;
 
 	if (!d || d->kind != TF_DESCRIPTOR_FILE)
 		return 0;
-	descriptors_text(&w->descriptors, d, &path);
-	known = map_put(&w->known, hash_bytes(buffer_string(&path), path.size), 0, NULL);
+	known = map_put(&w->known, d->text, 0, NULL);
 	if (!*known) {
 		mem_append(w->files, w->count, w->capacity, (struct written_file){.by = WRITTEN_NOTHING});
 		*known = w->count;

@@ -17,8 +17,8 @@ struct written_file {
 };
 
 struct written {
-	struct descriptors descriptors; /* of the image */
-	struct map known; /* hash of a path -> place + 1 */
+	const struct descriptors *descriptors; /* of the image */
+	struct map known; /* the number of a path -> place + 1 */
 	struct written_file *files;
 	size_t count, capacity;
 	uint32_t file_of[WRITTEN_DESCRIPTORS]; /* place + 1 */

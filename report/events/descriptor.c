@@ -2,38 +2,72 @@
 #include "report/events/descriptor.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 COMPARATOR(compare_descriptors, struct descriptor,
 	   order_of(a->fd, b->fd) ?: order_of(a->from_ticks, b->from_ticks) ?: order_of(a->blob->id, b->blob->id))
 
-void descriptors_init(struct descriptors *d, const struct trace *t)
+/* How long the text is up to the NUL, which is read as 0xff, before the own address of a socket. Names of Unix may have
+ * any byte. */
+static size_t text_end(const struct descriptor *item, const struct buffer *all)
 {
-	*d = (struct descriptors){.trace = t};
-	for (size_t i = 0; t && i < t->blob_count; i++) {
-		struct {
-			struct tf_descriptor head;
-			char text[sizeof("/dev/pts/")]; /* its begin */
-		} of = {0};
-		bool is_file;
+	const size_t head = sizeof(struct tf_descriptor);
+	const char *end = item->kind == TF_DESCRIPTOR_SOCKET && all->size > head + 5 &&
+					  memcmp(all->data + head, "unix ", 5)
+				  ? memchr(all->data + head, 0xff, all->size - head)
+				  : NULL;
 
-		if (t->blobs[i].type != TF_BLOB_DESCRIPTOR ||
-		    trace_blob(t, &t->blobs[i], &of, sizeof(of) - 1) < sizeof(of.head))
-			continue;
-		is_file = of.head.kind == TF_DESCRIPTOR_FILE;
-		list_add(d, (struct descriptor){
-				    of.head.from_ticks, of.head.fd, of.head.kind, of.head.generation,
-				    of.head.kind == TF_DESCRIPTOR_OTHER && text_begins_with(of.text, "pipe:"),
-				    is_file && text_any(text_begins_with, of.text, "/dev/pts/", "/dev/tty"),
-				    &t->blobs[i]});
-	}
-	if (d->count)
-		qsort(d->items, d->count, sizeof(*d->items), compare_descriptors);
+	return end ? (size_t)(end - all->data) : all->size;
 }
 
-void descriptors_done(struct descriptors *d)
+/* `all`: room for its text. */
+static void add_descriptor(struct descriptors *d, const struct blob *b, struct buffer *all)
 {
+	struct descriptor of = {.blob = b};
+	struct tf_descriptor head;
+	const char *text;
+
+	buffer_clear(all);
+	trace_text(d->trace, b, all);
+	if (trace_blob(d->trace, b, &head, sizeof(head)) < sizeof(head))
+		return;
+	text = buffer_string(all) + sizeof(head);
+	of.from_ticks = head.from_ticks;
+	of.fd = head.fd;
+	of.kind = head.kind;
+	of.generation = head.generation;
+	of.text = interner_number(&d->texts, text, text_end(&of, all) - sizeof(head));
+	of.is_pipe = of.kind == TF_DESCRIPTOR_OTHER && text_begins_with(text, "pipe:");
+	of.is_terminal = of.kind == TF_DESCRIPTOR_FILE && text_any(text_begins_with, text, "/dev/pts/", "/dev/tty");
+	list_add(d, of);
+}
+
+static void descriptors_done(void *state)
+{
+	struct descriptors *d = state;
+
 	free(d->items);
-	*d = (struct descriptors){0};
+	interner_done(&d->texts);
+}
+
+static const struct attachment_kind kind = {sizeof(struct descriptors), descriptors_done};
+
+const struct descriptors *descriptors_of(const struct trace *t)
+{
+	static const struct descriptors none;
+	struct descriptors *d = t ? attachment_find(&t->attachments, &kind) : NULL;
+	SCOPED(buffer) all = {0};
+
+	if (d || !t)
+		return d ?: &none;
+	d = attachment_get((struct attachments *)&t->attachments, &kind);
+	d->trace = t;
+	for (size_t i = 0; i < t->blob_count; i++)
+		if (t->blobs[i].type == TF_BLOB_DESCRIPTOR)
+			add_descriptor(d, &t->blobs[i], &all);
+	if (d->count)
+		qsort(d->items, d->count, sizeof(*d->items), compare_descriptors);
+	return d;
 }
 
 /* The first description of `fd` after that tick, or of a higher one. */
@@ -91,27 +125,9 @@ const struct descriptor *descriptors_find_directory(const struct descriptors *d,
 	return NULL;
 }
 
-/* How long the text is up to the NUL, which is read as 0xff, before the own address of a socket. Names of Unix may have
- * any byte. */
-static size_t text_end(const struct descriptor *item, const struct buffer *all)
-{
-	const size_t head = sizeof(struct tf_descriptor);
-	const char *end = item->kind == TF_DESCRIPTOR_SOCKET && all->size > head + 5 &&
-					  memcmp(all->data + head, "unix ", 5)
-				  ? memchr(all->data + head, 0xff, all->size - head)
-				  : NULL;
-
-	return end ? (size_t)(end - all->data) : all->size;
-}
-
 void descriptors_text(const struct descriptors *d, const struct descriptor *item, struct buffer *ret)
 {
-	SCOPED(buffer) all = {0};
-
-	trace_text(d->trace, item->blob, &all);
-	if (all.size > sizeof(struct tf_descriptor))
-		buffer_add(ret, all.data + sizeof(struct tf_descriptor),
-			   text_end(item, &all) - sizeof(struct tf_descriptor));
+	buffer_add(ret, d->texts.items[item->text].text, d->texts.items[item->text].size);
 }
 
 void descriptors_own_address(const struct descriptors *d, const struct descriptor *item, struct buffer *ret)

@@ -2,12 +2,14 @@
 /* What the file descriptors of one image referred to, and when. */
 #pragma once
 
+#include "report/base/interner.h"
 #include "report/read/reader.h"
 
 struct descriptor {
 	uint64_t from_ticks;
 	uint16_t fd, kind;	 /* enum tf_descriptor_kind */
 	uint32_t generation;	 /* see struct tf_descriptor */
+	uint32_t text;		 /* the number of its description in the image: many are of the same path */
 	bool is_pipe, is_terminal;
 	const struct blob *blob; /* borrowed from the trace */
 };
@@ -16,10 +18,11 @@ struct descriptors {
 	const struct trace *trace;
 	struct descriptor *items; /* by fd, then by time */
 	size_t count, capacity;
+	struct interner texts;
 };
 
-void descriptors_init(struct descriptors *d, const struct trace *t);
-void descriptors_done(struct descriptors *d);
+/* Made at the first call, and kept with the trace, so that one thread at a time may call it. NULL has none. */
+const struct descriptors *descriptors_of(const struct trace *t);
 
 /* What `fd` referred to at that tick; NULL: not recorded. */
 const struct descriptor *descriptors_find(const struct descriptors *d, uint64_t fd, uint64_t ticks);

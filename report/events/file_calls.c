@@ -11,8 +11,7 @@ static void enter_image(struct file_calls *f, const struct image *image)
 	if (f->image == image)
 		return;
 	f->image = image;
-	descriptors_done(&f->descriptors);
-	descriptors_init(&f->descriptors, image->trace);
+	f->descriptors = descriptors_of(image->trace);
 }
 
 static struct file_function function_of(struct file_calls *f, uint32_t id)
@@ -29,21 +28,20 @@ static struct file_function function_of(struct file_calls *f, uint32_t id)
 
 static uint32_t file_of(struct file_calls *f, const struct descriptor *d)
 {
-	uint64_t image = (uint64_t)(f->image - f->scan.context->model->images), item;
+	uint64_t image = (uint64_t)(f->image - f->scan.context->model->images);
 	SCOPED(buffer) path = {0};
 	const uint64_t *known;
 	uint32_t file;
 
 	if (!d || d->kind == TF_DESCRIPTOR_UNKNOWN)
 		return FILE_UNKNOWN;
-	item = (uint64_t)(d - f->descriptors.items);
-	known = aggregate_recall(&f->paths, image, item);
+	known = aggregate_recall(&f->paths, image, d->text);
 	if (known)
 		return (uint32_t)*known;
-	descriptors_text(&f->descriptors, d, &path);
+	descriptors_text(f->descriptors, d, &path);
 	buffer_add(&path, "", 1);
 	file = aggregate_row(&f->paths, path.data, path.size);
-	aggregate_remember(&f->paths, image, item, file);
+	aggregate_remember(&f->paths, image, d->text, file);
 	return file;
 }
 
@@ -58,9 +56,9 @@ static void visit_sum(struct file_calls *f, const struct event *e)
 {
 	uint64_t file = event_arg(e, TF_ARG_FILE), directory = event_arg(e, TF_ARG_DIRECTORY);
 	struct event_sum sum = event_sum(e);
-	const struct descriptor *d = directory ? descriptors_find_directory(&f->descriptors,
+	const struct descriptor *d = directory ? descriptors_find_directory(f->descriptors,
 									     tf_arg_value(directory) & 0xffff)
-				     : file    ? descriptors_find_id(&f->descriptors, (uint32_t)tf_arg_value(file))
+				     : file    ? descriptors_find_id(f->descriptors, (uint32_t)tf_arg_value(file))
 					       : NULL;
 	struct file_call call = {.image = f->image, .thread = f->scan.thread, .is_sum = true, .file = FILE_UNKNOWN};
 	struct file_function function = function_of(f, e->id);
@@ -107,9 +105,9 @@ static void visit_event(struct scan *s, const struct event *e)
 		fd = call.role == ROLE_OPEN ? (result < 0 || result >= 0xffff ? 0xffff : (uint64_t)result)
 					    : tf_arg_value(arg) & 0xffff;
 	if (directory)
-		d = descriptors_find_directory(&f->descriptors, tf_arg_value(directory) & 0xffff);
+		d = descriptors_find_directory(f->descriptors, tf_arg_value(directory) & 0xffff);
 	else if (fd != 0xffff)
-		d = descriptors_find(&f->descriptors, fd, call.role == ROLE_CLOSE ? event_start(e) : e->ticks);
+		d = descriptors_find(f->descriptors, fd, call.role == ROLE_CLOSE ? event_start(e) : e->ticks);
 	else if (call.metadata == METADATA_NONE)
 		return;
 	if (!is_file(d))
@@ -131,7 +129,7 @@ static void visit_event(struct scan *s, const struct event *e)
 
 static void visit_traffic(struct file_calls *f, const struct clock_map *clock, const struct traffic *t)
 {
-	const struct descriptor *d = traffic_descriptor(&f->descriptors, t);
+	const struct descriptor *d = traffic_descriptor(f->descriptors, t);
 	struct file_call call = {
 		.image = f->image,
 		.thread = t->thread,
@@ -247,6 +245,5 @@ void file_calls_read(struct file_calls *f, const struct report_context *c)
 
 void file_calls_done(struct file_calls *f)
 {
-	descriptors_done(&f->descriptors);
 	aggregate_done(&f->paths);
 }

@@ -35,7 +35,7 @@ struct file_calls {
 	void *more; /* private to the caller */
 	/* private */
 	const struct image *image;
-	struct descriptors descriptors;
+	const struct descriptors *descriptors;
 	struct scan scan;
 };
 

@@ -147,5 +147,4 @@ void html_done(struct html *h)
 	map_done(&h->by_track);
 	buffer_done(&h->scratch);
 	buffer_done(&h->operations);
-	descriptors_done(&h->descriptors);
 }

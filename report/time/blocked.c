@@ -84,8 +84,9 @@ static void gather_call(struct gathering *g, size_t place, uint64_t start, uint6
 }
 
 void blocked_gather(const struct report_context *c, const struct image *image, const struct trace_thread *thread,
-		    const struct descriptors *descriptors, uint64_t end, struct blocked *ret)
+		    uint64_t end, struct blocked *ret)
 {
+	const struct descriptors *descriptors = descriptors_of(image->trace);
 	struct gathering *g = &(struct gathering){.blocked = ret, .image = image, .trace = image->trace};
 	const struct clock_map *clock = &c->model->machines[image->machine].clock;
 	const struct function *f;

@@ -38,9 +38,9 @@ static inline bool blocked_waits_for_others(enum blocked_kind kind)
 	return kind == BLOCKED_CHILD || kind == BLOCKED_THREAD || kind == BLOCKED_POLL || kind == BLOCKED_PIPE;
 }
 
-/* The calls of the thread, and the one it is in until `end` (ticks). `descriptors` are those of the image. */
+/* The calls of the thread, and the one it is in until `end` (ticks). */
 void blocked_gather(const struct report_context *c, const struct image *image, const struct trace_thread *thread,
-		    const struct descriptors *descriptors, uint64_t end, struct blocked *ret);
+		    uint64_t end, struct blocked *ret);
 
 /* Divides the blocked time among the calls: first among the calls that only wait, then among the other calls. The share
  * of a call is proportional to its duration and at most its duration. Returns the time that no call explains. */

@@ -25,7 +25,6 @@ struct maker {
 	const struct clock_map *clock;
 	struct usages *usages;
 	struct cpu_limits *limits;
-	struct descriptors descriptors; /* of the image */
 	struct partition *partition;
 	bool has_calls;
 	struct calls_shared *shared; /* NULL: this process reads the calls of all threads */
@@ -135,7 +134,7 @@ static void thread_calls(struct maker *k, struct thread_time *t, uint64_t end_ti
 	if (s && s->is_complete)
 		calls_load(s, t, &t->blocked);
 	else if (scan_is_mine(k->context, t->image))
-		blocked_gather(k->context, t->image, t->thread, &k->descriptors, end_ticks, &t->blocked);
+		blocked_gather(k->context, t->image, t->thread, end_ticks, &t->blocked);
 	if (s && !s->is_complete && scan_is_mine(k->context, t->image))
 		calls_save(s, t);
 	if (s)
@@ -270,14 +269,10 @@ static void add_image(struct maker *k, const struct image *image, uint64_t end_t
 {
 	const struct trace_thread *first = main_thread(image);
 
-	if (k->has_calls && image->trace)
-		descriptors_init(&k->descriptors, image->trace);
 	add_main(k, image, first, end_ticks);
 	for (size_t i = 0; image->trace && i < image->trace->thread_count; i++)
 		if (&image->trace->threads[i] != first && !is_tool(&image->trace->threads[i]))
 			add_recorded(k, image, &image->trace->threads[i], end_ticks);
-	if (k->has_calls && image->trace)
-		descriptors_done(&k->descriptors);
 }
 
 static void add_samples_of(struct maker *k, const struct image *last, size_t from, uint64_t end_ticks)

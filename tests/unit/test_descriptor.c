@@ -9,7 +9,7 @@
 static struct writer w;
 static struct writer_thread t;
 static struct trace *trace;
-static struct descriptors d;
+static const struct descriptors *d;
 
 static void start(void)
 {
@@ -25,12 +25,11 @@ static void read_back(void)
 	const uint8_t *bytes = writer_bytes(&w, &size);
 
 	cr_assert_eq(reader_open_bytes(bytes, size, &trace, &err), 0);
-	descriptors_init(&d, trace);
+	d = descriptors_of(trace);
 }
 
 static void done(void)
 {
-	descriptors_done(&d);
 	reader_close(trace);
 	writer_done(&w);
 }
@@ -39,7 +38,7 @@ TestSuite(descriptor, .init = start, .fini = done);
 
 static void assert_was(uint64_t fd, uint64_t ticks, const char *text)
 {
-	const struct descriptor *found = descriptors_find(&d, fd, ticks);
+	const struct descriptor *found = descriptors_find(d, fd, ticks);
 	struct buffer b = {0};
 
 	if (!text) {
@@ -47,7 +46,7 @@ static void assert_was(uint64_t fd, uint64_t ticks, const char *text)
 		return;
 	}
 	cr_assert_not_null(found);
-	descriptors_text(&d, found, &b);
+	descriptors_text(d, found, &b);
 	cr_assert_str_eq(b.data ? b.data : "", text);
 	buffer_done(&b);
 }
@@ -79,9 +78,9 @@ Test(descriptor, the_own_address_of_a_socket_follows_its_peer)
 	read_back();
 	assert_was(3, 1000, "tcp 127.0.0.1:1");
 	assert_was(4, 1000, "unix /a\xff" "b");
-	descriptors_own_address(&d, descriptors_find(&d, 4, 1000), &own);
+	descriptors_own_address(d, descriptors_find(d, 4, 1000), &own);
 	cr_assert_eq(own.size, 0);
-	descriptors_own_address(&d, descriptors_find(&d, 3, 1000), &own);
+	descriptors_own_address(d, descriptors_find(d, 3, 1000), &own);
 	cr_assert_str_eq(buffer_string(&own), "tcp 127.0.0.1:2");
 	buffer_done(&own);
 }
@@ -112,7 +111,7 @@ Test(descriptor, has_another_end_by_its_name)
 		writer_descriptor(&t, i + 1, (uint16_t)i, 1000, (uint16_t)all[i].kind, all[i].text);
 	read_back();
 	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
-		const struct descriptor *found = descriptors_find(&d, i, 1000);
+		const struct descriptor *found = descriptors_find(d, i, 1000);
 
 		cr_expect_eq(found->is_pipe, all[i].is_pipe, "%s", all[i].text);
 		cr_expect_eq(found->is_terminal, all[i].is_terminal, "%s", all[i].text);
@@ -123,5 +122,5 @@ Test(descriptor, too_short_to_be_one_is_left_out)
 {
 	writer_blob(&t, TF_BLOB_DESCRIPTOR, 1, "1234567", 7);
 	read_back();
-	cr_assert_eq(d.count, 0);
+	cr_assert_eq(d->count, 0);
 }

@@ -204,8 +204,6 @@ struct line_rows {
 	struct lines lines;
 	struct map rows; /* row of lines.keys -> row + 1 */
 	bool has_samples;
-	const struct image *described; /* the image to which `descriptors` belong; NULL: none yet */
-	struct descriptors descriptors;
 };
 
 /* What another thread or process computes meanwhile has samples of its own, and the wait for it depends on what else
@@ -216,13 +214,7 @@ static bool waits_for_others(struct line_rows *l, const struct scan *s, const st
 
 	if (!l->has_samples || !f || f->group != TF_GROUP_OSRT)
 		return false;
-	if (l->described != s->image) {
-		if (l->described)
-			descriptors_done(&l->descriptors);
-		descriptors_init(&l->descriptors, s->image->trace);
-		l->described = s->image;
-	}
-	return blocked_waits_for_others(blocked_kind_of(&l->descriptors, e, f->kind.waits));
+	return blocked_waits_for_others(blocked_kind_of(descriptors_of(s->image->trace), e, f->kind.waits));
 }
 
 static void visit_line(void *more, uint32_t row, const struct scan *s, const struct event *e, uint64_t ns)
@@ -260,8 +252,6 @@ static void gather_lines(struct diff_gatherer *g)
 		if (row)
 			g->ret->is_foreign[*row - 1] = !l.lines.values[i].is_users;
 	}
-	if (l.described)
-		descriptors_done(&l.descriptors);
 	lines_done(&l.lines);
 	map_done(&l.rows);
 }

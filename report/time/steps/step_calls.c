@@ -29,7 +29,7 @@ struct gathered_calls {
 	const struct report_context *context;
 	const struct image *image;
 	const struct clock_map *clock;
-	struct descriptors descriptors;
+	const struct descriptors *descriptors;
 	struct attribution attribution;
 	struct map lines; /* stack -> hash of its line */
 	struct stack_count *functions; /* by function */
@@ -104,7 +104,7 @@ static bool is_collective(const char *name)
 static bool is_of_socket(const struct gathered_calls *g, const struct event *e)
 {
 	uint64_t arg = e->args_count ? event_arg(e, TF_ARG_FD) : 0, fd = tf_arg_value(arg) & 0xffff;
-	const struct descriptor *d = arg && fd != TF_NO_DESCRIPTOR ? descriptors_find(&g->descriptors, fd, e->ticks)
+	const struct descriptor *d = arg && fd != TF_NO_DESCRIPTOR ? descriptors_find(g->descriptors, fd, e->ticks)
 								    : NULL;
 
 	return d && d->kind == TF_DESCRIPTOR_SOCKET;
@@ -223,7 +223,7 @@ bool steps_of_calls(const struct report_context *c, const struct image *image, c
 		return false;
 	g.attribution.symbols = c->symbols;
 	g.functions = mem_alloc((image->trace->functions->count + 1) * sizeof(*g.functions));
-	descriptors_init(&g.descriptors, image->trace);
+	g.descriptors = descriptors_of(image->trace);
 	count_stacks(&g, thread);
 	cursor_init(&cursor, image->trace, thread);
 	cursor_skip_to(&cursor, image->trace->header.ring_ticks);
@@ -243,7 +243,6 @@ bool steps_of_calls(const struct report_context *c, const struct image *image, c
 		else
 			add_turns(ret, &g, &period);
 	}
-	descriptors_done(&g.descriptors);
 	map_done(&g.known);
 	map_done(&g.lines);
 	attribution_done(&g.attribution);
