@@ -165,11 +165,10 @@ bool rule_has_copies(const struct rules *r, uint8_t memory)
 	const struct model *m = r->context->model;
 
 	for (size_t i = 0; i < m->image_count; i++)
-		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->blob_count; k++) {
-			const struct blob *b = &m->images[i].trace->blobs[k];
+		blobs_each(b, m->images[i].trace, TF_BLOB_DEVICE_OPERATION) {
 			struct tf_device_operation w;
 
-			if (b->type == TF_BLOB_DEVICE_OPERATION && device_operation(m->images[i].trace, b->id, &w) &&
+			if (device_operation(m->images[i].trace, b->id, &w) &&
 			    w.kind == TF_DEVICE_COPY && (w.source == memory || w.target == memory))
 				return true;
 		}
@@ -192,9 +191,8 @@ void rule_needs_python(const struct rules *r, struct finding *f)
 	const struct model *m = r->context->model;
 
 	for (size_t i = 0; i < m->image_count; i++)
-		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->blob_count; k++)
-			if (m->images[i].trace->blobs[k].type == TF_BLOB_PYTHON_STACK)
-				return;
+		blobs_each(b, m->images[i].trace, TF_BLOB_PYTHON_STACK)
+			return;
 	rule_unchecked(f, "no Python stacks were recorded");
 }
 

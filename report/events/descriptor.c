@@ -62,11 +62,9 @@ const struct descriptors *descriptors_of(const struct trace *t)
 		return d ?: &none;
 	d = attachment_get((struct attachments *)&t->attachments, &kind);
 	d->trace = t;
-	for (size_t i = 0; i < t->blob_count; i++)
-		if (t->blobs[i].type == TF_BLOB_DESCRIPTOR)
-			add_descriptor(d, &t->blobs[i], &all);
-	if (d->count)
-		qsort(d->items, d->count, sizeof(*d->items), compare_descriptors);
+	blobs_each(b, t, TF_BLOB_DESCRIPTOR)
+		add_descriptor(d, b, &all);
+	sort_unless_sorted(d->items, d->count, sizeof(*d->items), compare_descriptors);
 	return d;
 }
 

@@ -21,13 +21,12 @@ static uint64_t traffic_ticks(const struct trace *t, uint64_t low)
 	return ticks + unit / 2 < t->header.first.ticks ? ticks + unit : ticks;
 }
 
-bool traffic_read(const struct trace *t, size_t i, struct traffic *ret)
+bool traffic_read(const struct trace *t, const struct blob *b, struct traffic *ret)
 {
 	struct tf_traffic traffic;
 	uint64_t key;
 
-	if (t->blobs[i].type != TF_BLOB_TRAFFIC ||
-	    trace_blob(t, &t->blobs[i], &traffic, sizeof(traffic)) < sizeof(traffic))
+	if (trace_blob(t, b, &traffic, sizeof(traffic)) < sizeof(traffic))
 		return false;
 	key = traffic_number(&traffic, TF_TRAFFIC_KEY);
 	*ret = (struct traffic){
@@ -40,7 +39,7 @@ bool traffic_read(const struct trace *t, size_t i, struct traffic *ret)
 		.bytes = traffic_number(&traffic, TF_TRAFFIC_BYTES),
 	};
 	for (size_t k = 0; k < t->thread_count; k++)
-		if (t->threads[k].number == t->blobs[i].id)
+		if (t->threads[k].number == b->id)
 			ret->thread = &t->threads[k];
 	return true;
 }
@@ -71,8 +70,8 @@ void traffic_each(const struct trace *t, void (*visit)(void *context, const stru
 {
 	struct traffic traffic;
 
-	for (size_t i = 0; i < t->blob_count; i++)
-		if (traffic_read(t, i, &traffic))
+	blobs_each(b, t, TF_BLOB_TRAFFIC)
+		if (traffic_read(t, b, &traffic))
 			visit(context, &traffic);
 	for (size_t i = 0; i < t->thread_count; i++)
 		if (t->threads[i].kinds & 1u << TF_SUM)

@@ -38,8 +38,8 @@ static inline bool traffic_is_of_path(const struct traffic *t)
 	return t->fd == TF_NO_DESCRIPTOR && !t->is_of_file;
 }
 
-/* False: blob `i` of the trace is something else. */
-bool traffic_read(const struct trace *t, size_t i, struct traffic *ret);
+/* Of a TF_BLOB_TRAFFIC; false: it is too short. */
+bool traffic_read(const struct trace *t, const struct blob *b, struct traffic *ret);
 
 /* Visits all of a trace. In --mode=profile their thread is the first one. */
 void traffic_each(const struct trace *t, void (*visit)(void *context, const struct traffic *traffic), void *context);

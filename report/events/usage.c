@@ -42,10 +42,10 @@ static void usages_add_trace(struct usages *u, size_t image)
 {
 	const struct trace *t = u->model->images[image].trace;
 
-	for (size_t i = 0; t && i < t->blob_count; i++) {
+	blobs_each(b, t, TF_BLOB_USAGE) {
 		struct tf_usage of;
 
-		if (t->blobs[i].type != TF_BLOB_USAGE || !usage_of_blob(t, &t->blobs[i], &of))
+		if (!usage_of_blob(t, b, &of))
 			continue;
 		usages_add(u, image, &of);
 		if (of.tid || !of.thread_tid)

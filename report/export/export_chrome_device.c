@@ -24,13 +24,11 @@ void chrome_device_properties(struct chrome *w)
 	for (size_t i = 0; i < m->image_count; i++) {
 		const struct trace *t = m->images[i].trace;
 
-		for (size_t k = 0; t && k < t->blob_count; k++) {
-			const struct blob *b = &t->blobs[k];
+		blobs_each(b, t, TF_BLOB_DEVICE_NAME) {
 			SCOPED(buffer) name = {0};
-			bool is_new = false;
+			bool is_new;
 
-			if (b->type == TF_BLOB_DEVICE_NAME)
-				map_put(&seen, host_number(m, m->images[i].machine), b->id, &is_new);
+			map_put(&seen, host_number(m, m->images[i].machine), b->id, &is_new);
 			if (!is_new)
 				continue;
 			trace_text(t, b, &name);

@@ -146,19 +146,16 @@ bool attribution_is_openmp(const char *module)
 bool attribution_uses_module(const struct image *image, bool (*is_such)(const char *path))
 {
 	const struct trace *t = image->trace;
-	bool found = false;
 
-	for (size_t i = 0; t && i < t->blob_count && !found; i++) {
+	blobs_each(b, t, TF_BLOB_MODULE) {
 		char bytes[TF_BLOB_BYTES + 1];
-		size_t size;
+		size_t size = trace_blob(t, b, bytes, TF_BLOB_BYTES);
 
-		if (t->blobs[i].type != TF_BLOB_MODULE)
-			continue;
-		size = trace_blob(t, &t->blobs[i], bytes, TF_BLOB_BYTES);
 		bytes[size] = 0;
-		found = size > sizeof(struct tf_module) && is_such(bytes + sizeof(struct tf_module));
+		if (size > sizeof(struct tf_module) && is_such(bytes + sizeof(struct tf_module)))
+			return true;
 	}
-	return found;
+	return false;
 }
 
 bool attribution_is_mpi(const char *module)

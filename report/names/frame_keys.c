@@ -27,9 +27,8 @@ static bool add_native(struct frame_keys *k, const struct image *image, struct s
 		symbols_name(k->symbols, &f);
 		is_at = code_line_is_at(f.line->file, f.line->line, k->place);
 	} while (!is_at && symbols_inlined_in(k->symbols, &f));
-	for (size_t i = 0; is_at && i < t->blob_count; i++)
-		if (t->blobs[i].type == TF_BLOB_MODULE &&
-		    trace_blob(t, &t->blobs[i], &module, sizeof(module)) == sizeof(module) &&
+	blobs_each(b, is_at ? t : NULL, TF_BLOB_MODULE)
+		if (trace_blob(t, b, &module, sizeof(module)) == sizeof(module) &&
 		    f.address - 1 >= module.start && f.address - 1 < module.end)
 			add_key(k, frame_key(f.address - 1 - module.start, module.end - module.start, NULL, 0));
 	return is_at;

@@ -559,9 +559,8 @@ static void keep_place(struct symbols *s, uint32_t number, struct buffer *ret)
 /* Makes the places of all addresses of an image's stacks. */
 static void read_stacks(struct symbols *s, const struct image *image, struct symbol_frame *frames)
 {
-	for (size_t i = 0; image->trace && i < image->trace->blob_count; i++)
-		if (image->trace->blobs[i].type == TF_BLOB_STACK)
-			symbols_native(s, image, image->trace->blobs[i].id, frames, STACK_FRAMES);
+	blobs_each(b, image->trace, TF_BLOB_STACK)
+		symbols_native(s, image, b->id, frames, STACK_FRAMES);
 }
 
 void symbols_keep(struct symbols *s, struct buffer *ret)

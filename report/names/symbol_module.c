@@ -262,9 +262,8 @@ static void add_modules(struct modules *m, struct module_space *space, const str
 
 	if (parent && parent != image)
 		add_modules(m, space, parent, depth + 1);
-	for (size_t i = 0; image->trace && i < image->trace->blob_count; i++)
-		if (image->trace->blobs[i].type == TF_BLOB_MODULE)
-			add_module(m, space, image, &image->trace->blobs[i]);
+	blobs_each(b, image->trace, TF_BLOB_MODULE)
+		add_module(m, space, image, b);
 }
 
 /* What the image compiled: its addresses lie in any place that no file has. */

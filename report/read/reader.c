@@ -239,9 +239,9 @@ static void read_threads(struct trace *t)
  * gets the name. */
 static void name_others(struct trace *t)
 {
-	for (size_t i = 0; i < t->blob_count; i++) {
+	blobs_each(b, t, TF_BLOB_NVTX) {
 		char bytes[sizeof(struct tf_nvtx) + sizeof(uint16_t) + sizeof(t->threads->name) - 1] = {0};
-		size_t size = t->blobs[i].type == TF_BLOB_NVTX ? trace_blob(t, &t->blobs[i], bytes, sizeof(bytes)) : 0;
+		size_t size = trace_blob(t, b, bytes, sizeof(bytes));
 		const char *name = bytes + sizeof(struct tf_nvtx) + sizeof(uint16_t);
 		struct trace_thread *thread = NULL;
 		struct tf_nvtx head;
@@ -284,16 +284,14 @@ static void subtract_counted(struct trace *t)
 {
 	uint8_t bytes[TF_BLOB_BYTES];
 
-	for (size_t i = 0; t->header.ring_ticks && i < t->blob_count; i++) {
+	blobs_each(b, t->header.ring_ticks ? t : NULL, TF_BLOB_COUNTED) {
 		struct bytes from = {.at = bytes};
 		struct trace_thread *thread;
 		struct tf_counted_calls calls;
 		struct tf_counted head;
 
-		if (t->blobs[i].type != TF_BLOB_COUNTED)
-			continue;
-		from.left = trace_blob(t, &t->blobs[i], bytes, sizeof(bytes));
-		thread = find_thread(t, t->blobs[i].id);
+		from.left = trace_blob(t, b, bytes, sizeof(bytes));
+		thread = find_thread(t, b->id);
 		bytes_read(&from, &head, sizeof(head));
 		if (!thread || head.ticks != t->header.ring_ticks)
 			continue;

@@ -83,9 +83,9 @@ struct trace {
 	size_t thread_count;
 	struct trace_counter *counters; /* of functions that were called */
 	size_t counter_count, counter_capacity;
-	struct blob *blobs;
+	struct blob *blobs; /* by kind: blobs_each */
 	size_t blob_count, blob_capacity;
-	struct map definitions; /* (type, id) -> position in blobs */
+	struct map definitions; /* (type, id) -> position in blobs, of those that are asked for by id */
 	struct trace_child *children;
 	size_t child_count, child_capacity;
 	struct attachments attachments; /* state of modules that derive from the trace */
@@ -232,6 +232,14 @@ struct event_sum event_sum(const struct event *e);
 
 const struct blob *trace_definition(const struct trace *t, enum tf_blob_kind type, uint32_t id);
 
+/* Those of one kind, in the order in which each thread wrote them. The trace may be NULL:
+ * blobs_each(b, image->trace, TF_BLOB_NOTE) */
+#define blobs_each(b, t, kind) \
+	for (const struct blob *b = trace_blobs_from(t, kind), *b##_end = trace_blobs_from(t, (kind) + 1); \
+	     b < b##_end; b++)
+/* Where in `blobs` those of that kind and of later ones begin. */
+const struct blob *trace_blobs_from(const struct trace *t, unsigned kind);
+
 /* Copies at most `size` bytes of a blob and returns how many. */
 size_t trace_blob(const struct trace *t, const struct blob *b, void *ret, size_t size);
 
@@ -270,6 +278,9 @@ int trace_begin(struct trace *t, struct err *err); /* header and functions */
 
 /* Reads all events once, in that many threads: definitions, wait statuses, what is counted of each thread. */
 void trace_read_events(struct trace *t, size_t workers);
+
+/* Groups them by kind and finds the definitions. */
+void trace_group_blobs(struct trace *t);
 
 /* Called by any thread with the number of bytes read, from time to time. */
 extern void (*reader_progress)(uint64_t bytes);

@@ -268,11 +268,8 @@ static void part_read(const struct trace *t, struct thread_part *p)
 
 static void join_blobs(struct trace *t, const struct thread_part *p)
 {
-	for (size_t i = 0; i < p->blob_count; i++) {
-		/* The last definition wins: ids are unique, but thread names change. */
-		*map_put(&t->definitions, p->blobs[i].type, p->blobs[i].id, NULL) = t->blob_count;
+	for (size_t i = 0; i < p->blob_count; i++)
 		mem_append(t->blobs, t->blob_count, t->blob_capacity, p->blobs[i]);
-	}
 }
 
 /* `last` is the last tick of the parts before. */
@@ -404,5 +401,6 @@ void trace_read_events(struct trace *t, size_t workers)
 	parallel_run(workers < r.count ? workers : r.count, read_parts, &r);
 	for (size_t i = 0; i < r.count; i++)
 		part_join(&r, &r.parts[i]);
+	trace_group_blobs(t);
 	free(r.parts);
 }

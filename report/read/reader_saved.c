@@ -87,8 +87,7 @@ static bool trace_load(struct trace *t, struct bytes *from)
 	t->blob_count = t->blobs ? counts.blobs : 0;
 	t->children = bytes_array(from, counts.children, sizeof(*t->children));
 	t->child_count = t->children ? counts.children : 0;
-	for (size_t i = 0; i < t->blob_count; i++)
-		*map_put(&t->definitions, t->blobs[i].type, t->blobs[i].id, NULL) = i;
+	trace_group_blobs(t);
 	return !from->is_short && is_within(t);
 }
 

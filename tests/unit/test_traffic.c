@@ -42,8 +42,8 @@ static struct traffic nth(size_t n)
 {
 	struct traffic found = {0};
 
-	for (size_t i = 0; i < trace->blob_count; i++)
-		if (traffic_read(trace, i, &found) && !n--)
+	blobs_each(b, trace, TF_BLOB_TRAFFIC)
+		if (traffic_read(trace, b, &found) && !n--)
 			return found;
 	cr_assert_fail("there are not so many");
 	return found;
@@ -72,8 +72,28 @@ Test(traffic, too_short_to_be_one_is_left_out)
 
 	writer_blob(&t, TF_BLOB_TRAFFIC, 0, "1234567", 7);
 	read_back();
-	for (size_t i = 0; i < trace->blob_count; i++)
-		cr_assert_not(traffic_read(trace, i, &found));
+	blobs_each(b, trace, TF_BLOB_TRAFFIC)
+		cr_assert_not(traffic_read(trace, b, &found));
+}
+
+Test(traffic, is_visited_in_its_order_among_other_blobs)
+{
+	size_t descriptors = 0;
+
+	writer_traffic(&t, read_id, 3, 7, 2000, (struct tf_counter){1, 1}, 1);
+	writer_descriptor(&t, 1, 3, 1000, TF_DESCRIPTOR_FILE, "/a");
+	writer_traffic(&t, read_id, 3, 7, 1000, (struct tf_counter){1, 1}, 1);
+	writer_descriptor(&t, 2, 4, 1000, TF_DESCRIPTOR_FILE, "/b");
+	read_back();
+	cr_assert_eq(nth(0).from_ticks, 2000);
+	cr_assert_eq(nth(1).from_ticks, 1000);
+	blobs_each(b, trace, TF_BLOB_DESCRIPTOR)
+		cr_assert_eq(b->id, ++descriptors);
+	cr_assert_eq(descriptors, 2);
+	blobs_each(b, trace, TF_BLOB_NOTE)
+		cr_assert_fail("there is none");
+	blobs_each(b, NULL, TF_BLOB_NOTE)
+		cr_assert_fail("there is no trace");
 }
 
 Test(traffic, what_has_no_sum_is_counted)

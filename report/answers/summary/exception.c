@@ -150,8 +150,8 @@ bool exception_find(const struct model *m, const struct process *p, struct excep
 	struct exception found;
 
 	*ret = (struct exception){0};
-	for (size_t i = 0; t && i < t->blob_count; i++) {
-		if (t->blobs[i].type != TF_BLOB_EXCEPTION || !read_exception(image, &t->blobs[i], &found))
+	blobs_each(b, t, TF_BLOB_EXCEPTION) {
+		if (!read_exception(image, b, &found))
 			continue;
 		if (ret->image && !comes_after(p, ret, &found)) {
 			exception_done(&found);

@@ -111,12 +111,13 @@ static bool keeps_stacks(const struct trace *t)
 {
 	struct stack_keeper k = {0};
 
-	for (size_t i = 0; t && i < t->blob_count && !k.found; i++)
-		if (t->blobs[i].type == TF_BLOB_PYTHON_STACK) {
-			k.was_inside = false;
-			python_frames(t, t->blobs[i].id, &k, visit_frame);
-		}
-	return k.found;
+	blobs_each(b, t, TF_BLOB_PYTHON_STACK) {
+		k.was_inside = false;
+		python_frames(t, b->id, &k, visit_frame);
+		if (k.found)
+			return true;
+	}
+	return false;
 }
 
 /* It is installed wherever its modules are mapped; the stacks of other programs are not read. */

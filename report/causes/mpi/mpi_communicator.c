@@ -54,12 +54,10 @@ void mpi_communicators_find(const struct mpi_job *job, struct mpi_communicators 
 		const struct trace *t = job->ranks[rank] ? job->ranks[rank]->trace : NULL;
 
 		world->ranks[rank] = rank;
-		for (size_t i = 0; t && i < t->blob_count; i++) {
+		blobs_each(b, t, TF_BLOB_OPERATION) {
 			struct tf_operation op = {0};
 
-			if (t->blobs[i].type != TF_BLOB_OPERATION)
-				continue;
-			trace_blob(t, &t->blobs[i], &op, sizeof(op));
+			trace_blob(t, b, &op, sizeof(op));
 			if (memchr(op.fields, TF_FIELD_COMMUNICATOR_OF_MPI, sizeof(op.fields)))
 				learn(ret, &op, TF_ROLE_NONE, rank, job->count);
 			if (memchr(op.fields, TF_FIELD_COMMUNICATOR_OF_MPI | TF_ROLE_B, sizeof(op.fields)))

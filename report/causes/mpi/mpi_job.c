@@ -26,12 +26,10 @@ int64_t mpi_proc_null(const struct image *image)
 /* Decided by the definitions, of which there are few, not by the events. */
 static bool uses_mpi(const struct trace *t)
 {
-	for (size_t i = 0; t && i < t->blob_count; i++) {
+	blobs_each(b, t, TF_BLOB_OPERATION) {
 		struct tf_operation op = {0};
 
-		if (t->blobs[i].type != TF_BLOB_OPERATION)
-			continue;
-		trace_blob(t, &t->blobs[i], &op, sizeof(op));
+		trace_blob(t, b, &op, sizeof(op));
 		/* NCCL's have both. */
 		if (memchr(op.fields, TF_FIELD_COMMUNICATOR, sizeof(op.fields)) &&
 		    !memchr(op.fields, TF_FIELD_COMMUNICATOR_ID, sizeof(op.fields)))

@@ -19,18 +19,18 @@ struct device_source device_source(const struct trace *t)
 {
 	struct device_source s = {0};
 
-	for (size_t i = 0; t && i < t->blob_count; i++) {
-		struct tf_device_source head;
+	blobs_each(b, t, TF_BLOB_DEVICE_CLOCK) {
 		struct tf_device_clock pair;
+
+		if (trace_blob(t, b, &pair, sizeof(pair)) == sizeof(pair) && pair.error_ns > s.error_ns)
+			s.error_ns = pair.error_ns;
+	}
+	blobs_each(b, t, TF_BLOB_DEVICE_SOURCE) {
+		struct tf_device_source head;
 		char bytes[sizeof(head) + sizeof(s.soname) - 1];
 		size_t size;
 
-		if (t->blobs[i].type == TF_BLOB_DEVICE_CLOCK &&
-		    trace_blob(t, &t->blobs[i], &pair, sizeof(pair)) == sizeof(pair) && pair.error_ns > s.error_ns)
-			s.error_ns = pair.error_ns;
-		if (t->blobs[i].type != TF_BLOB_DEVICE_SOURCE)
-			continue;
-		size = trace_blob(t, &t->blobs[i], bytes, sizeof(bytes));
+		size = trace_blob(t, b, bytes, sizeof(bytes));
 		if (size < sizeof(head))
 			continue;
 		memcpy(&head, bytes, sizeof(head));
@@ -56,7 +56,7 @@ static bool decode_gap(const struct trace *t, const struct blob *b, struct tf_de
 {
 	char bytes[sizeof(*ret) + sizeof(((struct device_gap *)0)->path)] = {0};
 
-	if (b->type != TF_BLOB_DEVICE_GAP || trace_blob(t, b, bytes, sizeof(bytes) - 1) < sizeof(*ret))
+	if (trace_blob(t, b, bytes, sizeof(bytes) - 1) < sizeof(*ret))
 		return false;
 	memcpy(ret, bytes, sizeof(*ret));
 	snprintf(path, size, "%s", bytes + sizeof(*ret));
@@ -71,11 +71,11 @@ size_t device_gaps(const struct image *image, struct device_gap **ret)
 	SCOPED_MEMORY uint64_t *ends = NULL;
 	size_t count = 0, capacity = 0, end_count = 0, end_capacity = 0;
 
-	for (size_t i = 0; t && i < t->blob_count; i++) {
+	blobs_each(b, t, TF_BLOB_DEVICE_GAP) {
 		struct device_gap g = {0};
 		struct tf_device_gap head;
 
-		if (!decode_gap(t, &t->blobs[i], &head, g.path, sizeof(g.path)))
+		if (!decode_gap(t, b, &head, g.path, sizeof(g.path)))
 			continue;
 		if (head.is_end) {
 			mem_append(ends, end_count, end_capacity, head.ticks);
@@ -101,9 +101,8 @@ struct tf_device_lost device_lost(const struct trace *t)
 {
 	struct tf_device_lost all = {0}, lost;
 
-	for (size_t i = 0; t && i < t->blob_count; i++) {
-		if (t->blobs[i].type != TF_BLOB_DEVICE_LOST ||
-		    trace_blob(t, &t->blobs[i], &lost, sizeof(lost)) < sizeof(lost))
+	blobs_each(b, t, TF_BLOB_DEVICE_LOST) {
+		if (trace_blob(t, b, &lost, sizeof(lost)) < sizeof(lost))
 			continue;
 		all.dropped += lost.dropped;
 		all.timeless += lost.timeless;
@@ -117,11 +116,10 @@ uint64_t device_last_flush(const struct image *image)
 	const struct trace *t = image->trace;
 	uint64_t last = 0;
 
-	for (size_t i = 0; t && i < t->blob_count; i++) {
+	blobs_each(b, t, TF_BLOB_DEVICE_FLUSH) {
 		struct tf_device_flush flush;
 
-		if (t->blobs[i].type == TF_BLOB_DEVICE_FLUSH &&
-		    trace_blob(t, &t->blobs[i], &flush, sizeof(flush)) == sizeof(flush) && flush.ticks > last)
+		if (trace_blob(t, b, &flush, sizeof(flush)) == sizeof(flush) && flush.ticks > last)
 			last = flush.ticks;
 	}
 	return last;
@@ -132,9 +130,8 @@ static size_t count_graphs(const struct trace *t)
 	struct tf_device_operation operation;
 	size_t n = 0;
 
-	for (size_t k = 0; k < t->blob_count; k++)
-		n += t->blobs[k].type == TF_BLOB_DEVICE_OPERATION && device_operation(t, t->blobs[k].id, &operation) &&
-		     operation.kind == TF_DEVICE_GRAPH;
+	blobs_each(b, t, TF_BLOB_DEVICE_OPERATION)
+		n += device_operation(t, b->id, &operation) && operation.kind == TF_DEVICE_GRAPH;
 	return n;
 }
 
@@ -252,11 +249,9 @@ COMPARATOR(compare_device_pairs, struct tf_device_clock, a->device_ns < b->devic
 
 static void read_clocks(const struct trace *t, struct device_clocks *c)
 {
-	for (size_t i = 0; i < t->blob_count; i++) {
-		if (t->blobs[i].type != TF_BLOB_DEVICE_CLOCK)
-			continue;
+	blobs_each(b, t, TF_BLOB_DEVICE_CLOCK) {
 		c->pairs = mem_grow(c->pairs, c->count, &c->capacity, sizeof(*c->pairs));
-		c->count += trace_blob(t, &t->blobs[i], &c->pairs[c->count], sizeof(*c->pairs)) == sizeof(*c->pairs);
+		c->count += trace_blob(t, b, &c->pairs[c->count], sizeof(*c->pairs)) == sizeof(*c->pairs);
 	}
 	if (c->count)
 		qsort(c->pairs, c->count, sizeof(*c->pairs), compare_device_pairs);

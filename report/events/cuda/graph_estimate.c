@@ -177,8 +177,8 @@ static unsigned ways_of(const struct trace *t)
 	struct tf_device_operation w;
 	unsigned ways = 0;
 
-	for (size_t i = 0; i < t->blob_count && ways != (WHOLE | BY_NODES); i++)
-		if (t->blobs[i].type == TF_BLOB_DEVICE_OPERATION && device_operation(t, t->blobs[i].id, &w))
+	blobs_each(b, t, TF_BLOB_DEVICE_OPERATION)
+		if (device_operation(t, b->id, &w))
 			ways |= (w.kind == TF_DEVICE_GRAPH ? WHOLE : 0) | (device_is_node(&w) ? BY_NODES : 0);
 	return ways;
 }

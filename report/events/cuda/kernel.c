@@ -120,8 +120,8 @@ void kernel_find(const struct report_context *c, const struct image *image)
 	if (names->known & KNOWS_RECORDS)
 		return;
 	names->known |= KNOWS_RECORDS;
-	for (size_t i = 0; i < t->blob_count && !has_any; i++)
-		has_any = t->blobs[i].type == TF_BLOB_DEVICE_OPERATION && is_nameless(t, t->blobs[i].id);
+	blobs_each(b, t, TF_BLOB_DEVICE_OPERATION)
+		has_any |= is_nameless(t, b->id);
 	if (has_any)
 		kernel_find_names(c, image, KNOWS_RECORDS | KNOWS_LAUNCHES);
 }

@@ -134,13 +134,12 @@ void device_peak_remark(const struct model *m, struct buffer *ret)
 	for (size_t i = 0; i < m->image_count; i++) {
 		const struct trace *t = m->images[i].trace;
 
-		for (size_t k = 0; t && k < t->blob_count; k++) {
-			bool is_new = false;
+		blobs_each(b, t, TF_BLOB_DEVICE_NAME) {
+			bool is_new;
 
-			if (t->blobs[k].type == TF_BLOB_DEVICE_NAME)
-				map_put(&seen, m->images[i].machine, t->blobs[k].id, &is_new);
+			map_put(&seen, m->images[i].machine, b->id, &is_new);
 			if (is_new)
-				remark_device(t, t->blobs[k].id, &unknown);
+				remark_device(t, b->id, &unknown);
 		}
 	}
 	buffer_text(ret, "FLOPs and bytes are those of operators and library calls, bytes an estimate of inputs and "

@@ -85,8 +85,6 @@ static void read_part(struct live_scan *s, const struct blob *blob)
 	struct tf_jax_live head;
 	size_t size, look;
 
-	if (blob->type != TF_BLOB_JAX_LIVE)
-		return;
 	size = trace_blob(t, blob, bytes, sizeof(bytes));
 	if (size < sizeof(head))
 		return;
@@ -164,8 +162,8 @@ void jax_live_make(const struct model *m, struct attribution *attribution, struc
 				      .clock = &m->machines[m->images[i].machine].clock,
 				      .first_look = ret->look_count};
 
-		for (size_t k = 0; s.image->trace && k < s.image->trace->blob_count; k++)
-			read_part(&s, &s.image->trace->blobs[k]);
+		blobs_each(b, s.image->trace, TF_BLOB_JAX_LIVE)
+			read_part(&s, b);
 		image_end(&s);
 		free(s.findings);
 		map_done(&s.looks);
@@ -197,8 +195,6 @@ static void read_executable(struct jax_executables *ret, const struct trace *t, 
 	struct tf_jax_executable sizes;
 	size_t size, number;
 
-	if (blob->type != TF_BLOB_JAX_EXECUTABLE)
-		return;
 	size = trace_blob(t, blob, bytes, sizeof(bytes));
 	if (size < sizeof(sizes))
 		return;
@@ -219,8 +215,8 @@ void jax_executables_make(const struct model *m, struct jax_executables *ret)
 {
 	*ret = (struct jax_executables){0};
 	for (size_t i = 0; i < m->image_count; i++)
-		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->blob_count; k++)
-			read_executable(ret, m->images[i].trace, &m->images[i].trace->blobs[k]);
+		blobs_each(b, m->images[i].trace, TF_BLOB_JAX_EXECUTABLE)
+			read_executable(ret, m->images[i].trace, b);
 	sort_unless_sorted(ret->items, ret->count, sizeof(*ret->items), compare_executables);
 }
 

@@ -308,11 +308,7 @@ void jax_modules_make(struct jax_modules *m, const struct trace *t)
 	uint32_t id = 0;
 
 	*m = (struct jax_modules){0};
-	for (size_t i = 0; t && i < t->blob_count; i++) {
-		const struct blob *b = &t->blobs[i];
-
-		if (b->type != TF_BLOB_XLA_MODULE)
-			continue;
+	blobs_each(b, t, TF_BLOB_XLA_MODULE) {
 		if (b->id != id && text.size) {
 			module_read(m, text.data);
 			buffer_clear(&text);

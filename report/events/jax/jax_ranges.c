@@ -34,17 +34,14 @@ static void domain_name(const struct trace *t, uint32_t domain, struct buffer *r
 
 static bool has_domain(const struct trace *t, const char *first, const char *second)
 {
-	bool found = false;
-
-	for (size_t i = 0; t && i < t->blob_count && !found; i++) {
+	blobs_each(b, t, TF_BLOB_DOMAIN) {
 		SCOPED(buffer) name = {0};
 
-		if (t->blobs[i].type != TF_BLOB_DOMAIN)
-			continue;
-		trace_text(t, &t->blobs[i], &name);
-		found = !strcmp(buffer_string(&name), first) || !strcmp(buffer_string(&name), second);
+		trace_text(t, b, &name);
+		if (!strcmp(buffer_string(&name), first) || !strcmp(buffer_string(&name), second))
+			return true;
 	}
-	return found;
+	return false;
 }
 
 bool jax_is_in(const struct image *image)

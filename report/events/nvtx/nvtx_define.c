@@ -59,9 +59,8 @@ static void nvtx_add_definition(struct nvtx_definitions *d, const struct blob *b
 void nvtx_definitions_make(struct nvtx_definitions *d, const struct trace *t)
 {
 	*d = (struct nvtx_definitions){.trace = t};
-	for (size_t i = 0; t && i < t->blob_count; i++)
-		if (t->blobs[i].type == TF_BLOB_NVTX)
-			nvtx_add_definition(d, &t->blobs[i]);
+	blobs_each(b, t, TF_BLOB_NVTX)
+		nvtx_add_definition(d, b);
 }
 
 void nvtx_definitions_done(struct nvtx_definitions *d)

@@ -115,11 +115,9 @@ void unsampled_find(const struct model *m, struct unsampled *ret)
 	for (size_t i = 0; i < m->note_count; i++)
 		unsampled_add(m, m->notes[i].machine, m->notes[i].pid, m->notes[i].text, ret, &seen);
 	array_each(const struct image, image, m->images, m->image_count) {
-		for (size_t k = 0; image->trace && k < image->trace->blob_count; k++) {
-			if (image->trace->blobs[k].type != TF_BLOB_NOTE)
-				continue;
+		blobs_each(b, image->trace, TF_BLOB_NOTE) {
 			buffer_clear(&text);
-			trace_text(image->trace, &image->trace->blobs[k], &text);
+			trace_text(image->trace, b, &text);
 			unsampled_add(m, image->machine, image->pid, buffer_string(&text), ret, &seen);
 		}
 	}

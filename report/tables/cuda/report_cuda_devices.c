@@ -90,9 +90,8 @@ int report_cuda_devices(const struct report_context *c, struct table *table, str
 	for (size_t i = 0; i < c->model->image_count; i++) {
 		const struct trace *t = c->model->images[i].trace;
 
-		for (size_t k = 0; t && k < t->blob_count; k++)
-			if (t->blobs[k].type == TF_BLOB_DEVICE_NAME)
-				device_row(c, &c->model->images[i], &t->blobs[k], &seen, table);
+		blobs_each(b, t, TF_BLOB_DEVICE_NAME)
+			device_row(c, &c->model->images[i], b, &seen, table);
 	}
 	return table_rows(table) ? 0 : device_none(c->model, err);
 }

@@ -197,9 +197,8 @@ static void begin_program(void *writer)
 		w->correlation = 0;
 	if (!t)
 		return;
-	for (size_t i = 0; i < t->blob_count; i++)
-		if (t->blobs[i].type == TF_BLOB_DEVICE_NAME)
-			nsys_device(w, &t->blobs[i]);
+	blobs_each(b, t, TF_BLOB_DEVICE_NAME)
+		nsys_device(w, b);
 	nsys_nvtx_names(w);
 }
 

@@ -339,10 +339,10 @@ static void streams(struct nsys_writer *w)
 	const struct trace *t = w->image->trace;
 	SCOPED(map) seen = {0};
 
-	for (size_t i = 0; i < t->blob_count; i++) {
+	blobs_each(b, t, TF_BLOB_DEVICE_OPERATION) {
 		struct tf_device_operation operation;
 
-		if (t->blobs[i].type == TF_BLOB_DEVICE_OPERATION && device_operation(t, t->blobs[i].id, &operation) &&
+		if (device_operation(t, b->id, &operation) &&
 		    (operation.kind == TF_DEVICE_STREAM || operation.kind == TF_DEVICE_CONTEXT))
 			stream_row(w, &seen, &operation);
 	}

@@ -181,10 +181,10 @@ void nsys_nvtx_names(struct nsys_writer *w)
 {
 	const struct trace *t = w->image->trace;
 
-	array_each(const struct blob, b, t->blobs, t->blob_count) {
+	blobs_each(b, t, TF_BLOB_DOMAIN) {
 		SCOPED(buffer) text = {0};
 
-		if (b->type != TF_BLOB_DOMAIN || trace_definition(t, b->type, b->id) != b)
+		if (trace_definition(t, b->type, b->id) != b)
 			continue;
 		trace_text(t, b, &text);
 		name_row(w, TYPE_DOMAIN, b->id, 0, buffer_string(&text));

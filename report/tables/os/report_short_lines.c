@@ -35,8 +35,7 @@ static void short_lines_add(struct scan *s, const struct blob *blob)
 	uint64_t what;
 	uint32_t row;
 
-	if (blob->type != TF_BLOB_SHORT_STACK ||
-	    trace_blob(s->image->trace, blob, &sampled, sizeof(sampled)) < sizeof(sampled))
+	if (trace_blob(s->image->trace, blob, &sampled, sizeof(sampled)) < sizeof(sampled))
 		return;
 	s->thread = thread_numbered(s->image->trace, blob->id);
 	if (!s->thread)
@@ -71,8 +70,8 @@ int report_osrt_short_line_sum(const struct report_context *c, struct table *tab
 	for (size_t i = 0; i < c->model->image_count && !filter_is_set(c->model); i++) {
 		s.image = &c->model->images[i];
 		s.clock = &c->model->machines[s.image->machine].clock;
-		for (size_t k = 0; s.image->trace && k < s.image->trace->blob_count; k++)
-			short_lines_add(&s, &s.image->trace->blobs[k]);
+		blobs_each(b, s.image->trace, TF_BLOB_SHORT_STACK)
+			short_lines_add(&s, b);
 	}
 	if (filter_is_set(c->model))
 		code = err_set(err, -ENODATA,

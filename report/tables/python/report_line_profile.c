@@ -93,8 +93,7 @@ static void lines_read(struct line_profile *p, const struct report_context *c, s
 	size_t size = p->is_memory ? sizeof(struct tf_line_memory) : sizeof(struct tf_lines);
 	uint64_t key;
 
-	if (b->type != (p->is_memory ? TF_BLOB_LINE_MEMORY : TF_BLOB_LINES) ||
-	    trace_blob(image->trace, b, bytes, size) < size)
+	if (trace_blob(image->trace, b, bytes, size) < size)
 		return;
 	key = lines_number(bytes, TF_LINES_KEY);
 	code = code_read(p, image->trace, i, (uint32_t)key);
@@ -248,11 +247,9 @@ static bool find_note(const struct model *m, struct buffer *ret)
 	for (size_t i = 0; i < m->image_count; i++) {
 		const struct trace *t = m->images[i].trace;
 
-		for (size_t k = 0; t && k < t->blob_count; k++) {
-			if (t->blobs[k].type != TF_BLOB_NOTE)
-				continue;
+		blobs_each(b, t, TF_BLOB_NOTE) {
 			buffer_clear(ret);
-			trace_text(t, &t->blobs[k], ret);
+			trace_text(t, b, ret);
 			if (is_note(buffer_string(ret)))
 				return true;
 		}
@@ -264,11 +261,8 @@ static bool find_note(const struct model *m, struct buffer *ret)
 static bool has_lines(const struct model *m)
 {
 	for (size_t i = 0; i < m->image_count; i++) {
-		const struct trace *t = m->images[i].trace;
-
-		for (size_t k = 0; t && k < t->blob_count; k++)
-			if (t->blobs[k].type == TF_BLOB_LINE_CODE)
-				return true;
+		blobs_each(b, m->images[i].trace, TF_BLOB_LINE_CODE)
+			return true;
 	}
 	return false;
 }
@@ -300,8 +294,8 @@ static bool profile_table(const struct report_context *c, bool is_memory, struct
 	for (size_t i = 0; i < c->model->image_count; i++) {
 		const struct trace *t = c->model->images[i].trace;
 
-		for (size_t k = 0; t && k < t->blob_count; k++)
-			lines_read(&p, c, i, &t->blobs[k]);
+		blobs_each(b, t, is_memory ? TF_BLOB_LINE_MEMORY : TF_BLOB_LINES)
+			lines_read(&p, c, i, b);
 	}
 	rows_merge(&p);
 	profile_rows(c, &p, table);

@@ -102,11 +102,9 @@ static void add_image_notes(const struct ledger *l, const struct image *image)
 	const struct trace *t = image->trace;
 	SCOPED(buffer) text = {0};
 
-	for (size_t i = 0; t && i < t->blob_count; i++) {
-		if (t->blobs[i].type != TF_BLOB_NOTE)
-			continue;
+	blobs_each(b, t, TF_BLOB_NOTE) {
 		buffer_clear(&text);
-		trace_text(t, &t->blobs[i], &text);
+		trace_text(t, b, &text);
 		add_of_image(l, LEDGER_NOTE, image, 1, buffer_string(&text));
 	}
 }
@@ -119,14 +117,13 @@ static uint64_t operator_gaps(const struct model *m, const struct image *image, 
 	struct map begins = {0}; /* id -> ticks */
 	uint64_t count = 0, last = image_last_ticks(image);
 
-	for (size_t i = 0; t && i < t->blob_count; i++) {
+	blobs_each(b, t, TF_BLOB_OPERATOR_GAP) {
 		struct tf_operator_gap gap;
 		uint64_t *begin;
 
-		if (t->blobs[i].type != TF_BLOB_OPERATOR_GAP ||
-		    trace_blob(t, &t->blobs[i], &gap, sizeof(gap)) < sizeof(gap))
+		if (trace_blob(t, b, &gap, sizeof(gap)) < sizeof(gap))
 			continue;
-		begin = map_put(&begins, t->blobs[i].id, 0, NULL);
+		begin = map_put(&begins, b->id, 0, NULL);
 		count += !gap.is_end;
 		if (!gap.is_end)
 			*begin = gap.ticks;

@@ -114,12 +114,10 @@ static uint64_t count_slowed(const struct trace *t)
 {
 	uint64_t slowed = 0;
 
-	for (size_t i = 0; i < t->blob_count; i++) {
+	blobs_each(b, t, TF_BLOB_SAMPLING) {
 		struct tf_sampling sampling;
 
-		slowed += t->blobs[i].type == TF_BLOB_SAMPLING &&
-			  trace_blob(t, &t->blobs[i], &sampling, sizeof(sampling)) == sizeof(sampling) &&
-			  sampling.is_slowed;
+		slowed += trace_blob(t, b, &sampling, sizeof(sampling)) == sizeof(sampling) && sampling.is_slowed;
 	}
 	return slowed;
 }
@@ -165,11 +163,10 @@ static bool is_in_step(const struct trace *t, const struct trace_thread *thread)
 
 	if (thread->samples < LEAST_SAMPLES || thread->sampled_us < thread->samples * SLOWEST_TICK_US * 2)
 		return false;
-	for (size_t i = 0; i < t->blob_count; i++) {
+	blobs_each(b, t, TF_BLOB_SAMPLING) {
 		struct tf_sampling sampling;
 
-		if (t->blobs[i].type == TF_BLOB_SAMPLING && t->blobs[i].id == thread->number &&
-		    trace_blob(t, &t->blobs[i], &sampling, sizeof(sampling)) == sizeof(sampling) &&
+		if (b->id == thread->number && trace_blob(t, b, &sampling, sizeof(sampling)) == sizeof(sampling) &&
 		    sampling.period_ns / 1000 > period_us)
 			period_us = sampling.period_ns / 1000;
 	}
@@ -224,8 +221,8 @@ static uint64_t count_texts_at_limit(const struct trace *t)
 {
 	uint64_t count = 0;
 
-	for (size_t i = 0; i < t->blob_count; i++)
-		count += t->blobs[i].type == TF_BLOB_STRING && t->blobs[i].length > NVTX_TEXT_LIMIT - UTF8_LONGEST;
+	blobs_each(b, t, TF_BLOB_STRING)
+		count += b->length > NVTX_TEXT_LIMIT - UTF8_LONGEST;
 	return count;
 }
 
@@ -233,8 +230,8 @@ static uint64_t count_cut_stacks(const struct trace *t)
 {
 	uint64_t count = 0;
 
-	for (size_t i = 0; i < t->blob_count; i++)
-		count += t->blobs[i].type == TF_BLOB_STACK && trace_stack_is_cut(t, &t->blobs[i]);
+	blobs_each(b, t, TF_BLOB_STACK)
+		count += trace_stack_is_cut(t, b);
 	return count;
 }
 

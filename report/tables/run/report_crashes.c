@@ -15,10 +15,8 @@ bool crash_find(const struct model *m, const struct process *p, struct crash *re
 	const struct trace *t = image->trace;
 	bool has_died = !p->is_running && (image->end == TF_END_NONE || image->end == TF_END_ABORT), has = false;
 
-	for (size_t i = 0; t && has_died && i < t->blob_count; i++)
-		if (t->blobs[i].type == TF_BLOB_CRASH &&
-		    trace_blob(t, &t->blobs[i], &ret->what, sizeof(ret->what)) == sizeof(ret->what))
-			has = true;
+	blobs_each(b, has_died ? t : NULL, TF_BLOB_CRASH)
+		has |= trace_blob(t, b, &ret->what, sizeof(ret->what)) == sizeof(ret->what);
 	if (!has || (p->has_status && (!WIFSIGNALED(p->status) || WTERMSIG(p->status) != ret->what.signal)))
 		return false;
 	ret->image = image;

@@ -171,8 +171,8 @@ void ledger_line(const struct model *m, struct buffer *ret)
 
 	sum_facts(m, &f);
 	for (size_t i = 0; i < m->image_count; i++)
-		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->blob_count; k++)
-			notes += m->images[i].trace->blobs[k].type == TF_BLOB_NOTE;
+		blobs_each(b, m->images[i].trace, TF_BLOB_NOTE)
+			notes++;
 	buffer_print(ret, "recording: %" PRIu64 " recorded, %" PRIu64 " below threshold, %" PRIu64 " lost",
 		     f.counts[LEDGER_RECORDED], f.counts[LEDGER_BELOW], f.counts[LEDGER_LOST]);
 	add_missing(m, &f, true, ret);

@@ -221,11 +221,10 @@ static bool is_whole(const struct image *image)
 
 	for (size_t i = 0; i < t->thread_count; i++)
 		lost += t->threads[i].page ? t->threads[i].page->lost : 1;
-	for (size_t i = 0; i < t->blob_count; i++) {
+	blobs_each(b, t, TF_BLOB_DEVICE_LOST) {
 		struct tf_device_lost more;
 
-		if (t->blobs[i].type == TF_BLOB_DEVICE_LOST &&
-		    trace_blob(t, &t->blobs[i], &more, sizeof(more)) == sizeof(more))
+		if (trace_blob(t, b, &more, sizeof(more)) == sizeof(more))
 			lost += more.dropped + more.timeless + more.unreadable;
 	}
 	lost += device_gaps(image, &gaps);
@@ -235,12 +234,10 @@ static bool is_whole(const struct image *image)
 /* Decided by the definitions, of which there are few, not by the events. */
 static bool uses_nccl(const struct trace *t)
 {
-	for (size_t i = 0; i < t->blob_count; i++) {
+	blobs_each(b, t, TF_BLOB_OPERATION) {
 		struct tf_operation op = {0};
 
-		if (t->blobs[i].type != TF_BLOB_OPERATION)
-			continue;
-		trace_blob(t, &t->blobs[i], &op, sizeof(op));
+		trace_blob(t, b, &op, sizeof(op));
 		if (memchr(op.fields, TF_FIELD_COMMUNICATOR_ID, sizeof(op.fields)))
 			return true;
 	}
