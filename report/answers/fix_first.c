@@ -261,10 +261,13 @@ static void propose_call(struct choice *k, const struct role *r, const struct ro
 		fix_first_cause_done(&cause);
 		return;
 	}
-	/* nobody knows what ended the waits of the role that waits for this one: these calls may have held it up */
-	if (cause.saves.saved_ns < k->least_ns && !role_call_waits(r, call->kind, call->ns, call->count) &&
-	    fix_first_waiting(k, r, NULL))
+	/* nobody knows what ended the waits of the role that waits for this one: these calls may have held it up, for
+	 * which there is no edit; a wait for a lock is what its holder does */
+	if (cause.saves.saved_ns < k->least_ns && call->kind != BLOCKED_LOCK &&
+	    !role_call_waits(r, call->kind, call->ns, call->count) && fix_first_waiting(k, r, NULL)) {
 		function_interval(cause.whole_ns, &cause.saves);
+		buffer_clear(&cause.edit);
+	}
 	cause.actor = costs_actor(k->costs, cause.line, call->function);
 	call_words(k, r, call, programs, cause.line, &cause.text);
 	find_line(k, r, &cause);
