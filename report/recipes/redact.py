@@ -22,7 +22,7 @@ PUBLIC = set(
     b"dash env torchrun mpirun mpiexec srun lib usr bin opt tmp home var etc proc dev sys run mnt site dist packages "
     b"dynload torchinductor frozen linux gnu ld libc libm libpthread libdl libstdc libcuda libcudart libcupti libnccl "
     b"libtorch libmpi libpillion aten torch cuda nvidia triton jax xla mpi nccl tcp udp unix pipe anon inode socket "
-    b"eventfd eventpoll timerfd signalfd inotify memfd deleted".split())
+    b"eventfd eventpoll timerfd signalfd inotify memfd deleted listening not connected".split())
 OF_SYSTEM = re.compile(rb"/usr/(?:lib|lib64|bin|sbin)/|/(?:lib|lib64|bin|sbin|proc|sys)/|/dev/null\Z")
 NAME = re.compile(rb"([0-9A-Za-z\x80-\xff]+)|([\x00-\x7f])")
 WORD = re.compile(rb"[^\x00-\x20\x7f\"'`=,;:()<>\[\]{}|&\\]+")

@@ -11,7 +11,7 @@ planted='planthostname homeofalice hunter2 secretscript dossier9.dat threadmal e
 home=$work/homeofalice
 mkdir "$home"
 cat >"$home/secretscript.py" <<'PYTHON'
-import ctypes, os, subprocess, sys, threading
+import ctypes, os, socket, subprocess, sys, threading
 def work():
     ctypes.CDLL(None).prctl(15, b"threadmal", 0, 0, 0)
     for i in range(20):
@@ -19,6 +19,9 @@ def work():
 thread = threading.Thread(target=work)
 thread.start()
 thread.join()
+server = socket.create_server(("127.0.0.1", 0))
+socket.create_connection(server.getsockname()).close()
+server.accept()
 subprocess.run(["sh", "-c", "cat <" + __file__ + " >/dev/null", "planted-argument"])
 child = os.fork()
 if not child:
@@ -100,6 +103,7 @@ ok 'processes: the same ones, times and ends' numbers processes 1,2,5-7
 ok 'ledger: the same counts' numbers ledger 1,3,4
 ok 'lines: the same counts and times' numbers lines 1-20
 like "$(report stats -q -r processes -f csv redacted.pillpack)" 'python3 .*\.py' 'a script of Python is still one'
+like "$(report stats -q -r sockets -f csv redacted.pillpack)" 'tcp [0-9.:]+ \(listening\)' 'a server is still one'
 ok 'stats' report stats redacted.pillpack
 ok 'info' report info redacted.pillpack
 ok 'the summary' report stats --summary redacted.pillpack
