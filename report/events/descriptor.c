@@ -47,6 +47,7 @@ static void descriptors_done(void *state)
 	struct descriptors *d = state;
 
 	free(d->items);
+	free(d->last);
 	interner_done(&d->texts);
 }
 
@@ -62,27 +63,33 @@ const struct descriptors *descriptors_of(const struct trace *t)
 		return d ?: &none;
 	d = attachment_get((struct attachments *)&t->attachments, &kind);
 	d->trace = t;
+	d->last = mem_alloc(sizeof(*d->last));
 	blobs_each(b, t, TF_BLOB_DESCRIPTOR)
 		add_descriptor(d, b, &all);
 	sort_unless_sorted(d->items, d->count, sizeof(*d->items), compare_descriptors);
 	return d;
 }
 
+static bool is_after(const struct descriptor *d, uint64_t fd, uint64_t ticks)
+{
+	return d->fd > fd || (d->fd == fd && d->from_ticks > ticks);
+}
+
+static bool is_answer(const struct descriptors *d, size_t i, uint64_t fd, uint64_t ticks)
+{
+	return (i == d->count || is_after(&d->items[i], fd, ticks)) && (!i || !is_after(&d->items[i - 1], fd, ticks));
+}
+
 /* The first description of `fd` after that tick, or of a higher one. */
 static size_t descriptors_after(const struct descriptors *d, uint64_t fd, uint64_t ticks)
 {
-	size_t low = 0, high = d->count;
+	size_t *last = d->last;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct descriptor *m = &d->items[middle];
-
-		if (m->fd < fd || (m->fd == fd && m->from_ticks <= ticks))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	if (!d->count)
+		return 0;
+	if (!is_answer(d, *last, fd, ticks) && (*last == d->count || !is_answer(d, ++*last, fd, ticks)))
+		*last = first_place(i, 0, d->count, !is_after(&d->items[i], fd, ticks));
+	return *last;
 }
 
 const struct descriptor *descriptors_find(const struct descriptors *d, uint64_t fd, uint64_t ticks)

@@ -19,6 +19,7 @@ struct descriptors {
 	struct descriptor *items; /* by fd, then by time */
 	size_t count, capacity;
 	struct interner texts;
+	size_t *last; /* what a search has found last: calls are in order of time, so the next is near */
 };
 
 /* Made at the first call, and kept with the trace, so that one thread at a time may call it. NULL has none. */
