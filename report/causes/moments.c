@@ -84,7 +84,7 @@ enum { HIDDEN_NS = 1000000, HIDDEN_PART = 4 };
 struct reading_calls {
 	struct linker *linker;
 	const struct image *image;
-	const struct descriptors *descriptors;
+	struct descriptor_search descriptors;
 	const uint8_t *kinds;
 	uint32_t actor;
 	uint64_t wait_ticks; /* CAUSES_WAIT_NS */
@@ -98,41 +98,27 @@ struct reading_calls {
 	} known[2][KNOWN_CHANNELS]; /* of the image: written, read; by descriptor; what was there is forgotten */
 };
 
-/* The channel with that name on the machine; of SIZE_MAX: between machines. */
-static uint64_t channel_number(struct linker *l, const struct buffer *name, size_t machine)
+/* The channel with the name of that hash on the machine; of SIZE_MAX: between machines. */
+static uint64_t channel_number(struct linker *l, uint64_t name, size_t machine)
 {
-	uint64_t *number = map_put(&l->channels, hash_bytes(name->data, name->size), machine, NULL);
+	uint64_t *number = map_put(&l->channels, name, machine, NULL);
 
 	if (!*number)
 		*number = l->channels.count;
 	return *number;
 }
 
-/* An address of IPv4 that a socket of IPv6 has is "[::ffff:127.0.0.1]:80". */
-static void add_address(const char *address, struct buffer *ret)
-{
-	const char *v4 = strstr(address, "[::ffff:");
-
-	for (address = v4 ? v4 + strlen("[::ffff:") : address + strcspn(address, " ") + 1; *address; address++)
-		if (!v4 || *address != ']')
-			buffer_add(ret, address, 1);
-}
-
 /* From one end of a connection to the other one; 0: the addresses are not known. */
 static uint64_t connection_of(struct reading_calls *r, const struct descriptor *d, bool is_read)
 {
-	SCOPED(buffer) peer = {0}, own = {0}, name = {0};
-	bool is_here;
+	const struct socket_description *s = &r->descriptors.of->sockets.items[d->socket];
+	const struct socket_address *from = is_read ? &s->peer : &s->own, *to = is_read ? &s->own : &s->peer;
+	uint64_t name[] = {from->host, from->port, to->host, to->port};
 
-	descriptors_text(r->descriptors, d, &peer);
-	descriptors_own_address(r->descriptors, d, &own);
-	if (!own.size || !strchr(buffer_string(&own), ' ') || !strchr(buffer_string(&peer), ' '))
+	if (!from->host || !to->host)
 		return 0;
-	add_address(buffer_string(is_read ? &peer : &own), &name);
-	buffer_text(&name, " to ");
-	add_address(buffer_string(is_read ? &own : &peer), &name);
-	is_here = !strncmp(buffer_string(&name), "127.", 4) || !strncmp(buffer_string(&name), "[::1]", 5);
-	return channel_number(r->linker, &name, is_here ? r->image->machine : SIZE_MAX);
+	return channel_number(r->linker, hash_bytes(name, sizeof(name)),
+			      from->is_loopback ? r->image->machine : SIZE_MAX);
 }
 
 /* The pipe; of what has no name of its own (an eventfd), the descriptor of this process. */
@@ -140,10 +126,10 @@ static uint64_t pipe_of(struct reading_calls *r, const struct descriptor *d)
 {
 	SCOPED(buffer) text = {0};
 
-	descriptors_text(r->descriptors, d, &text);
+	descriptors_text(r->descriptors.of, d, &text);
 	if (!d->is_pipe)
 		buffer_print(&text, " %u of %zu", d->fd, r->image->process);
-	return channel_number(r->linker, &text, r->image->machine);
+	return channel_number(r->linker, hash_bytes(text.data, text.size), r->image->machine);
 }
 
 static uint64_t channel_of(struct reading_calls *r, const struct descriptor *d, bool is_read)
@@ -159,14 +145,12 @@ static uint64_t channel_of(struct reading_calls *r, const struct descriptor *d, 
 /* Which kind of moment a transfer is: of a pipe, of a socket, or none. */
 static enum moment_kind transfer_kind(struct reading_calls *r, const struct event *e, struct moment *m)
 {
-	uint64_t arg = e->args_count ? event_arg(e, TF_ARG_FD) : 0, fd = tf_arg_value(arg) & 0xffff;
-	const struct descriptor *d = arg && fd != TF_NO_DESCRIPTOR ? descriptors_find(r->descriptors, fd, e->ticks)
-								    : NULL;
+	const struct descriptor *d = descriptors_find_call(&r->descriptors, e);
 	bool is_read = r->kinds[e->id] == MOMENT_READ || r->kinds[e->id] == MOMENT_RECEIVE;
 
 	if (!d)
 		return MOMENT_NONE;
-	m->result = (int32_t)(tf_arg_value(arg) >> 16);
+	m->result = (int32_t)(tf_arg_value(event_arg(e, TF_ARG_FD)) >> 16);
 	if (d->kind == TF_DESCRIPTOR_SOCKET) {
 		m->value = is_read || m->result > 0 ? channel_of(r, d, is_read) : 0;
 		return is_read ? MOMENT_RECEIVE : MOMENT_SEND;
@@ -444,7 +428,7 @@ void moments_read(struct linker *l)
 		l->sleeps.first[i] = l->sleeps.count;
 		r.has_found = false;
 		if (a->is_main && a->image->trace) {
-			r.descriptors = descriptors_of(a->image->trace);
+			r.descriptors = descriptor_search(a->image->trace);
 			r.kinds = functions_classes(a->image->trace->functions, moment_classify);
 			memset(r.known, 0, sizeof(r.known));
 			r.is_python = attribution_is_python_program(a->image);

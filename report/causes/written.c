@@ -12,7 +12,7 @@
 
 void written_begin(struct written *w, const struct trace *t)
 {
-	w->descriptors = descriptors_of(t);
+	w->descriptors = descriptor_search(t);
 	map_done(&w->known);
 	w->count = 0;
 	memset(w->file_of, 0, sizeof(w->file_of));
@@ -27,7 +27,7 @@ void written_done(struct written *w)
 /* The place + 1 of the file that the descriptor refers to; 0: it is none. */
 static uint32_t file_at(struct written *w, uint64_t fd, uint64_t ticks)
 {
-	const struct descriptor *d = descriptors_find(w->descriptors, fd, ticks);
+	const struct descriptor *d = descriptors_find(&w->descriptors, fd, ticks);
 	uint64_t *known;
 
 	if (!d || d->kind != TF_DESCRIPTOR_FILE)

@@ -17,7 +17,7 @@ struct written_file {
 };
 
 struct written {
-	const struct descriptors *descriptors; /* of the image */
+	struct descriptor_search descriptors; /* of the image */
 	struct map known; /* the number of a path -> place + 1 */
 	struct written_file *files;
 	size_t count, capacity;

@@ -20,12 +20,45 @@ static size_t text_end(const struct descriptor *item, const struct buffer *all)
 	return end ? (size_t)(end - all->data) : all->size;
 }
 
+/* "tcp 127.0.0.1:80", "udp [::1]:80 (not connected)". IPv4 in a socket of IPv6 is "[::ffff:127.0.0.1]:80". */
+static struct socket_address address_of(const char *text)
+{
+	const char *host = text + strcspn(text, " "), *end = strrchr(text, ':');
+	struct socket_address ret = {0};
+
+	if (!end || !text_any(text_begins_with, text, "tcp ", "udp ", "ip "))
+		return ret;
+	ret.port = (uint32_t)strtoul(end + 1, NULL, 10);
+	host++;
+	if (*host == '[') {
+		host += text_begins_with(host, "[::ffff:") ? strlen("[::ffff:") : 1;
+		end--;
+	}
+	ret.host = end > host ? hash_bytes(host, (size_t)(end - host)) : 0;
+	ret.is_loopback = text_any(text_begins_with, host, "127.", "::1]");
+	return ret;
+}
+
+/* The words are those of the recorder's socket_describe(). `own`: "" if it was not recorded. */
+static struct socket_description socket_of(const char *text, const char *own)
+{
+	return (struct socket_description){
+		.state = text_ends_with(text, " (listening)")	    ? SOCKET_LISTENING
+			 : text_ends_with(text, " (not connected)") ? SOCKET_UNCONNECTED
+			 : strpbrk(text, "/@:")		    ? SOCKET_NAMED /* by a path, a name or a port */
+								    : SOCKET_UNNAMED,
+		.peer = address_of(text),
+		.own = address_of(own),
+	};
+}
+
 /* `all`: room for its text. */
 static void add_descriptor(struct descriptors *d, const struct blob *b, struct buffer *all)
 {
 	struct descriptor of = {.blob = b};
 	struct tf_descriptor head;
 	const char *text;
+	size_t end;
 
 	buffer_clear(all);
 	trace_text(d->trace, b, all);
@@ -36,7 +69,13 @@ static void add_descriptor(struct descriptors *d, const struct blob *b, struct b
 	of.fd = head.fd;
 	of.kind = head.kind;
 	of.generation = head.generation;
-	of.text = interner_number(&d->texts, text, text_end(&of, all) - sizeof(head));
+	end = text_end(&of, all);
+	of.text = interner_number(&d->texts, text, end - sizeof(head));
+	if (of.kind == TF_DESCRIPTOR_SOCKET) {
+		of.socket = (uint32_t)d->sockets.count;
+		list_add(&d->sockets, socket_of(d->texts.items[of.text].text,
+						end < all->size ? buffer_string(all) + end + 1 : ""));
+	}
 	of.is_pipe = of.kind == TF_DESCRIPTOR_OTHER && text_begins_with(text, "pipe:");
 	of.is_terminal = of.kind == TF_DESCRIPTOR_FILE && text_any(text_begins_with, text, "/dev/pts/", "/dev/tty");
 	list_add(d, of);
@@ -47,7 +86,7 @@ static void descriptors_done(void *state)
 	struct descriptors *d = state;
 
 	free(d->items);
-	free(d->last);
+	free(d->sockets.items);
 	interner_done(&d->texts);
 }
 
@@ -63,7 +102,6 @@ const struct descriptors *descriptors_of(const struct trace *t)
 		return d ?: &none;
 	d = attachment_get((struct attachments *)&t->attachments, &kind);
 	d->trace = t;
-	d->last = mem_alloc(sizeof(*d->last));
 	blobs_each(b, t, TF_BLOB_DESCRIPTOR)
 		add_descriptor(d, b, &all);
 	sort_unless_sorted(d->items, d->count, sizeof(*d->items), compare_descriptors);
@@ -81,29 +119,40 @@ static bool is_answer(const struct descriptors *d, size_t i, uint64_t fd, uint64
 }
 
 /* The first description of `fd` after that tick, or of a higher one. */
-static size_t descriptors_after(const struct descriptors *d, uint64_t fd, uint64_t ticks)
+static size_t descriptors_after(struct descriptor_search *s, uint64_t fd, uint64_t ticks)
 {
-	size_t *last = d->last;
+	const struct descriptors *d = s->of;
 
-	if (!d->count)
-		return 0;
-	if (!is_answer(d, *last, fd, ticks) && (*last == d->count || !is_answer(d, ++*last, fd, ticks)))
-		*last = first_place(i, 0, d->count, !is_after(&d->items[i], fd, ticks));
-	return *last;
+	if (!is_answer(d, s->last, fd, ticks) && (s->last == d->count || !is_answer(d, ++s->last, fd, ticks)))
+		s->last = first_place(i, 0, d->count, !is_after(&d->items[i], fd, ticks));
+	return s->last;
 }
 
-const struct descriptor *descriptors_find(const struct descriptors *d, uint64_t fd, uint64_t ticks)
+struct descriptor_search descriptor_search(const struct trace *t)
 {
-	size_t after = descriptors_after(d, fd, ticks);
+	return (struct descriptor_search){.of = descriptors_of(t)};
+}
 
-	return after && d->items[after - 1].fd == fd ? &d->items[after - 1] : NULL;
+const struct descriptor *descriptors_find(struct descriptor_search *s, uint64_t fd, uint64_t ticks)
+{
+	size_t after = descriptors_after(s, fd, ticks);
+
+	return after && s->of->items[after - 1].fd == fd ? &s->of->items[after - 1] : NULL;
+}
+
+const struct descriptor *descriptors_find_call(struct descriptor_search *s, const struct event *e)
+{
+	uint64_t arg = e->args_count ? event_arg(e, TF_ARG_FD) : 0, fd = tf_arg_value(arg) & 0xffff;
+
+	return arg && fd != TF_NO_DESCRIPTOR ? descriptors_find(s, fd, e->ticks) : NULL;
 }
 
 /* Generations are repeated after 32768 changes, so only the nearest descriptions may be the one. */
-const struct descriptor *descriptors_find_generation(const struct descriptors *d, uint64_t fd, uint32_t generation,
+const struct descriptor *descriptors_find_generation(struct descriptor_search *s, uint64_t fd, uint32_t generation,
 						     uint64_t ticks)
 {
-	size_t after = descriptors_after(d, fd, ticks);
+	const struct descriptors *d = s->of;
+	size_t after = descriptors_after(s, fd, ticks);
 
 	for (size_t i = after ? after - 1 : 0; i <= after && i < d->count; i++)
 		if (d->items[i].fd == fd && d->items[i].generation == generation)
@@ -133,15 +182,4 @@ const struct descriptor *descriptors_find_directory(const struct descriptors *d,
 void descriptors_text(const struct descriptors *d, const struct descriptor *item, struct buffer *ret)
 {
 	buffer_add(ret, d->texts.items[item->text].text, d->texts.items[item->text].size);
-}
-
-void descriptors_own_address(const struct descriptors *d, const struct descriptor *item, struct buffer *ret)
-{
-	SCOPED(buffer) all = {0};
-	size_t end;
-
-	trace_text(d->trace, item->blob, &all);
-	end = text_end(item, &all);
-	if (end < all.size)
-		buffer_add(ret, all.data + end + 1, all.size - end - 1);
 }

@@ -11,7 +11,7 @@ static void enter_image(struct file_calls *f, const struct image *image)
 	if (f->image == image)
 		return;
 	f->image = image;
-	f->descriptors = descriptors_of(image->trace);
+	f->descriptors = descriptor_search(image->trace);
 }
 
 static struct file_function function_of(struct file_calls *f, uint32_t id)
@@ -38,7 +38,7 @@ static uint32_t file_of(struct file_calls *f, const struct descriptor *d)
 	known = aggregate_recall(&f->paths, image, d->text);
 	if (known)
 		return (uint32_t)*known;
-	descriptors_text(f->descriptors, d, &path);
+	descriptors_text(f->descriptors.of, d, &path);
 	buffer_add(&path, "", 1);
 	file = aggregate_row(&f->paths, path.data, path.size);
 	aggregate_remember(&f->paths, image, d->text, file);
@@ -56,9 +56,9 @@ static void visit_sum(struct file_calls *f, const struct event *e)
 {
 	uint64_t file = event_arg(e, TF_ARG_FILE), directory = event_arg(e, TF_ARG_DIRECTORY);
 	struct event_sum sum = event_sum(e);
-	const struct descriptor *d = directory ? descriptors_find_directory(f->descriptors,
-									     tf_arg_value(directory) & 0xffff)
-				     : file    ? descriptors_find_id(f->descriptors, (uint32_t)tf_arg_value(file))
+	const struct descriptors *all = f->descriptors.of;
+	const struct descriptor *d = directory ? descriptors_find_directory(all, tf_arg_value(directory) & 0xffff)
+				     : file    ? descriptors_find_id(all, (uint32_t)tf_arg_value(file))
 					       : NULL;
 	struct file_call call = {.image = f->image, .thread = f->scan.thread, .is_sum = true, .file = FILE_UNKNOWN};
 	struct file_function function = function_of(f, e->id);
@@ -105,9 +105,9 @@ static void visit_event(struct scan *s, const struct event *e)
 		fd = call.role == ROLE_OPEN ? (result < 0 || result >= 0xffff ? 0xffff : (uint64_t)result)
 					    : tf_arg_value(arg) & 0xffff;
 	if (directory)
-		d = descriptors_find_directory(f->descriptors, tf_arg_value(directory) & 0xffff);
+		d = descriptors_find_directory(f->descriptors.of, tf_arg_value(directory) & 0xffff);
 	else if (fd != 0xffff)
-		d = descriptors_find(f->descriptors, fd, call.role == ROLE_CLOSE ? event_start(e) : e->ticks);
+		d = descriptors_find(&f->descriptors, fd, call.role == ROLE_CLOSE ? event_start(e) : e->ticks);
 	else if (call.metadata == METADATA_NONE)
 		return;
 	if (!is_file(d))
@@ -129,7 +129,7 @@ static void visit_event(struct scan *s, const struct event *e)
 
 static void visit_traffic(struct file_calls *f, const struct clock_map *clock, const struct traffic *t)
 {
-	const struct descriptor *d = traffic_descriptor(f->descriptors, t);
+	const struct descriptor *d = traffic_descriptor(&f->descriptors, t);
 	struct file_call call = {
 		.image = f->image,
 		.thread = t->thread,

@@ -35,7 +35,7 @@ struct file_calls {
 	void *more; /* private to the caller */
 	/* private */
 	const struct image *image;
-	const struct descriptors *descriptors;
+	struct descriptor_search descriptors;
 	struct scan scan;
 };
 

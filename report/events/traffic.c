@@ -78,13 +78,13 @@ void traffic_each(const struct trace *t, void (*visit)(void *context, const stru
 			traffic_each_sum(t, &t->threads[i], visit, context);
 }
 
-const struct descriptor *traffic_descriptor(const struct descriptors *d, const struct traffic *traffic)
+const struct descriptor *traffic_descriptor(struct descriptor_search *s, const struct traffic *traffic)
 {
 	if (traffic->is_of_file)
-		return traffic->file ? descriptors_find_id(d, traffic->file) : NULL;
+		return traffic->file ? descriptors_find_id(s->of, traffic->file) : NULL;
 	if (traffic->fd == TF_NO_DESCRIPTOR)
-		return descriptors_find_directory(d, traffic->generation);
-	return descriptors_find_generation(d, traffic->fd, traffic->generation, traffic->from_ticks);
+		return descriptors_find_directory(s->of, traffic->generation);
+	return descriptors_find_generation(s, traffic->fd, traffic->generation, traffic->from_ticks);
 }
 
 static bool traffic_is_counted(const struct trace *t, uint32_t function)

@@ -45,7 +45,7 @@ bool traffic_read(const struct trace *t, const struct blob *b, struct traffic *r
 void traffic_each(const struct trace *t, void (*visit)(void *context, const struct traffic *traffic), void *context);
 
 /* What the calls used; NULL: not known. */
-const struct descriptor *traffic_descriptor(const struct descriptors *d, const struct traffic *traffic);
+const struct descriptor *traffic_descriptor(struct descriptor_search *s, const struct traffic *traffic);
 
 /* Short calls that read or write of an image, without those for which a struct traffic exists. */
 uint64_t traffic_uncounted(const struct trace *t);

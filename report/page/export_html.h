@@ -108,7 +108,7 @@ struct html {
 	const struct image *image;
 	const struct clock_map *clock;
 	uint32_t calls_track;	    /* of the thread, + 1; 0: it has none yet */
-	const struct descriptors *descriptors;
+	struct descriptor_search descriptors;
 	struct buffer operations;   /* struct html_operation; the slot of an operation has its place + 1 */
 	struct map last_bytes;	    /* device -> bytes of memory in use after the last change */
 	struct html_point resident, heap;

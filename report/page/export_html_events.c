@@ -141,12 +141,9 @@ static void argument_member(struct html *h, const struct timeline_argument *a, s
 }
 
 /* What the call's descriptor is; NULL: not known. */
-static const struct descriptor *call_descriptor(const struct html *h, const struct timeline_event *e)
+static const struct descriptor *call_descriptor(struct html *h, const struct timeline_event *e)
 {
-	uint64_t arg = e->event && e->event->args_count ? event_arg(e->event, TF_ARG_FD) : 0;
-
-	const struct descriptor *d = arg ? descriptors_find(h->descriptors, tf_arg_value(arg) & 0xffff,
-							    e->event->ticks) : NULL;
+	const struct descriptor *d = e->event ? descriptors_find_call(&h->descriptors, e->event) : NULL;
 
 	return d && d->kind != TF_DESCRIPTOR_UNKNOWN ? d : NULL;
 }
@@ -155,7 +152,7 @@ static void add_descriptor(struct html *h, const struct descriptor *d, struct bu
 {
 	SCOPED(buffer) text = {0};
 
-	descriptors_text(h->descriptors, d, &text);
+	descriptors_text(h->descriptors.of, d, &text);
 	html_member_text(json, d->kind == TF_DESCRIPTOR_SOCKET ? "peer" : "file", buffer_string(&text));
 }
 
@@ -202,7 +199,7 @@ static uint32_t call_detail(struct html *h, const struct timeline_event *e, int6
 			shared[count++] = a->value;
 	}
 	if (descriptor)
-		shared[count++] = (uint64_t)(descriptor - h->descriptors->items) + 1;
+		shared[count++] = (uint64_t)(descriptor - h->descriptors.of->items) + 1;
 	if (has_peer(h, e, &peer))
 		shared[count++] = (uint64_t)peer << 32;
 	return count > 1 ? html_detail(h, hash_bytes(shared, count * sizeof(*shared)), make_call_detail, e) : 0;
@@ -448,7 +445,7 @@ static void begin_program(void *html)
 
 	h->image = h->timeline.image;
 	h->clock = h->timeline.clock;
-	h->descriptors = descriptors_of(h->image->trace);
+	h->descriptors = descriptor_search(h->image->trace);
 }
 
 static void begin_thread(void *html, const struct trace_thread *thread)

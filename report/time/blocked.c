@@ -24,11 +24,10 @@ struct gathering {
 	size_t open_count;
 };
 
-enum blocked_kind blocked_kind_of(const struct descriptors *descriptors, const struct event *e,
+enum blocked_kind blocked_kind_of(struct descriptor_search *descriptors, const struct event *e,
 				  enum blocked_kind kind)
 {
-	uint64_t arg = e->args_count ? event_arg(e, TF_ARG_FD) : 0, fd = tf_arg_value(arg) & 0xffff;
-	const struct descriptor *d = arg && fd != 0xffff ? descriptors_find(descriptors, fd, e->ticks) : NULL;
+	const struct descriptor *d = descriptors_find_call(descriptors, e);
 
 	if (!d)
 		return kind;
@@ -86,7 +85,7 @@ static void gather_call(struct gathering *g, size_t place, uint64_t start, uint6
 void blocked_gather(const struct report_context *c, const struct image *image, const struct trace_thread *thread,
 		    uint64_t end, struct blocked *ret)
 {
-	const struct descriptors *descriptors = descriptors_of(image->trace);
+	struct descriptor_search descriptors = descriptor_search(image->trace);
 	struct gathering *g = &(struct gathering){.blocked = ret, .image = image, .trace = image->trace};
 	const struct clock_map *clock = &c->model->machines[image->machine].clock;
 	const struct function *f;
@@ -102,7 +101,7 @@ void blocked_gather(const struct report_context *c, const struct image *image, c
 	while (thread->kinds & 1u << TF_CALL && cursor_next(&cursor, &e))
 		if (e.kind == TF_CALL && (f = trace_function(g->trace, e.id)))
 			gather_call(g, gather_place(g, f, e.id, event_stack(&e),
-						    blocked_kind_of(descriptors, &e, f->kind.waits)),
+						    blocked_kind_of(&descriptors, &e, f->kind.waits)),
 				    event_start(&e), e.ticks);
 	if (thread_current(thread, &function, &start) && start < end && (f = trace_function(g->trace, function)))
 		gather_call(g, gather_place(g, f, function, 0, f->kind.waits), start, end);

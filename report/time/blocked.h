@@ -29,7 +29,7 @@ struct blocked {
 
 /* What the call waits for, where its function waits for `kind`: what reads or writes a pipe or a terminal waits for the
  * other end of it, and so does what reads or writes a socket. */
-enum blocked_kind blocked_kind_of(const struct descriptors *descriptors, const struct event *e,
+enum blocked_kind blocked_kind_of(struct descriptor_search *descriptors, const struct event *e,
 				  enum blocked_kind kind);
 
 /* Whether what blocks is another thread or process, which has its own partition. */

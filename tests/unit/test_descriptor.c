@@ -10,6 +10,7 @@ static struct writer w;
 static struct writer_thread t;
 static struct trace *trace;
 static const struct descriptors *d;
+static struct descriptor_search search;
 
 static void start(void)
 {
@@ -26,6 +27,7 @@ static void read_back(void)
 
 	cr_assert_eq(reader_open_bytes(bytes, size, &trace, &err), 0);
 	d = descriptors_of(trace);
+	search = descriptor_search(trace);
 }
 
 static void done(void)
@@ -38,7 +40,7 @@ TestSuite(descriptor, .init = start, .fini = done);
 
 static void assert_was(uint64_t fd, uint64_t ticks, const char *text)
 {
-	const struct descriptor *found = descriptors_find(d, fd, ticks);
+	const struct descriptor *found = descriptors_find(&search, fd, ticks);
 	struct buffer b = {0};
 
 	if (!text) {
@@ -68,21 +70,67 @@ Test(descriptor, is_what_was_told_last_before_the_call)
 	assert_was(2, 1600, NULL);
 }
 
+static const struct socket_description *socket_of(uint64_t fd)
+{
+	return &d->sockets.items[descriptors_find(&search, fd, 1000)->socket];
+}
+
 Test(descriptor, the_own_address_of_a_socket_follows_its_peer)
 {
-	struct buffer own = {0};
-
 	/* a NUL is read as 0xff, which names of Unix may have */
 	writer_descriptor(&t, 1, 3, 1000, TF_DESCRIPTOR_SOCKET, "tcp 127.0.0.1:1\xff" "tcp 127.0.0.1:2");
 	writer_descriptor(&t, 2, 4, 1000, TF_DESCRIPTOR_SOCKET, "unix /a\xff" "b");
 	read_back();
 	assert_was(3, 1000, "tcp 127.0.0.1:1");
 	assert_was(4, 1000, "unix /a\xff" "b");
-	descriptors_own_address(d, descriptors_find(d, 4, 1000), &own);
-	cr_assert_eq(own.size, 0);
-	descriptors_own_address(d, descriptors_find(d, 3, 1000), &own);
-	cr_assert_str_eq(buffer_string(&own), "tcp 127.0.0.1:2");
-	buffer_done(&own);
+	cr_assert_eq(socket_of(4)->own.host, 0);
+	cr_assert_eq(socket_of(3)->own.port, 2);
+	cr_assert_eq(socket_of(3)->own.host, socket_of(3)->peer.host);
+}
+
+Test(descriptor, a_socket_has_addresses_and_a_state)
+{
+	static const struct {
+		const char *text;
+		enum socket_state state;
+		uint32_t port; /* 0: it has no address */
+		bool is_loopback;
+		int like; /* the socket before with the same host; -1: none */
+	} all[] = {
+		{"tcp 127.0.0.1:80", SOCKET_NAMED, 80, true, -1},
+		{"tcp [::ffff:127.0.0.1]:81", SOCKET_NAMED, 81, true, 0},
+		{"udp [::1]:53", SOCKET_NAMED, 53, true, -1},
+		{"tcp [::]:8080 (listening)", SOCKET_LISTENING, 8080, false, -1},
+		{"tcp 0.0.0.0:0 (not connected)", SOCKET_UNCONNECTED, 0, false, -1},
+		{"tcp 10.1.27.1:80", SOCKET_NAMED, 80, false, -1},
+		{"tcp [::1270]:9", SOCKET_NAMED, 9, false, -1},
+		{"ip [fe80::1:2]:0", SOCKET_NAMED, 0, false, -1},
+		{"tcp 783.4.2.9:91234", SOCKET_NAMED, 91234, false, -1}, /* redacted */
+		{"unix /run/127.0.0.1:80", SOCKET_NAMED, 0, false, -1},
+		{"unix @name (listening)", SOCKET_LISTENING, 0, false, -1},
+		{"unix pair", SOCKET_UNNAMED, 0, false, -1},
+		{"netlink", SOCKET_UNNAMED, 0, false, -1},
+		{"tcp [:", SOCKET_NAMED, 0, false, -1},
+		{"tcp [::ffff:80", SOCKET_NAMED, 80, false, -1},
+		{"tcp :", SOCKET_NAMED, 0, false, -1},
+		{"tcp ", SOCKET_UNNAMED, 0, false, -1},
+	};
+
+	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++)
+		writer_descriptor(&t, i + 1, (uint16_t)i, 1000, TF_DESCRIPTOR_SOCKET, all[i].text);
+	read_back();
+	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		const struct socket_description *s = socket_of(i);
+
+		cr_expect_eq(s->state, all[i].state, "%s", all[i].text);
+		cr_expect_eq(s->peer.port, all[i].port, "%s", all[i].text);
+		cr_expect_eq(s->peer.is_loopback, all[i].is_loopback, "%s", all[i].text);
+		for (unsigned k = 0; k < i && s->peer.host; k++)
+			cr_expect_eq(socket_of(k)->peer.host == s->peer.host, all[i].like == (int)k, "%s", all[i].text);
+	}
+	cr_assert_neq(socket_of(0)->peer.host, 0);
+	cr_assert_eq(socket_of(9)->peer.host, 0);
+	cr_assert_eq(socket_of(13)->peer.host, 0);
 }
 
 Test(descriptor, told_twice_at_once_is_the_later_one)
@@ -111,7 +159,7 @@ Test(descriptor, has_another_end_by_its_name)
 		writer_descriptor(&t, i + 1, (uint16_t)i, 1000, (uint16_t)all[i].kind, all[i].text);
 	read_back();
 	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
-		const struct descriptor *found = descriptors_find(d, i, 1000);
+		const struct descriptor *found = descriptors_find(&search, i, 1000);
 
 		cr_expect_eq(found->is_pipe, all[i].is_pipe, "%s", all[i].text);
 		cr_expect_eq(found->is_terminal, all[i].is_terminal, "%s", all[i].text);

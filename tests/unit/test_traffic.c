@@ -9,7 +9,7 @@
 static struct writer w;
 static struct writer_thread t;
 static struct trace *trace;
-static const struct descriptors *d;
+static struct descriptor_search search;
 static uint16_t read_id, readlink_id;
 
 static void start(void)
@@ -27,7 +27,7 @@ static void read_back(void)
 	const uint8_t *bytes = writer_bytes(&w, &size);
 
 	cr_assert_eq(reader_open_bytes(bytes, size, &trace, &err), 0);
-	d = descriptors_of(trace);
+	search = descriptor_search(trace);
 }
 
 static void done(void)
@@ -108,7 +108,7 @@ Test(traffic, what_has_no_sum_is_counted)
 
 static void assert_is(uint64_t fd, uint32_t generation, uint64_t ticks, uint64_t from)
 {
-	const struct descriptor *found = descriptors_find_generation(d, fd, generation, ticks);
+	const struct descriptor *found = descriptors_find_generation(&search, fd, generation, ticks);
 
 	cr_assert_eq(found ? found->from_ticks : 0, from, "descriptor %d, generation %u at %d", (int)fd, generation,
 		     (int)ticks);

@@ -203,6 +203,7 @@ struct line_rows {
 	struct diff_gatherer *g;
 	struct lines lines;
 	struct map rows; /* row of lines.keys -> row + 1 */
+	struct descriptor_search descriptors;
 	bool has_samples;
 };
 
@@ -214,7 +215,9 @@ static bool waits_for_others(struct line_rows *l, const struct scan *s, const st
 
 	if (!l->has_samples || !f || f->group != TF_GROUP_OSRT)
 		return false;
-	return blocked_waits_for_others(blocked_kind_of(descriptors_of(s->image->trace), e, f->kind.waits));
+	if (!l->descriptors.of || l->descriptors.of->trace != s->image->trace)
+		l->descriptors = descriptor_search(s->image->trace);
+	return blocked_waits_for_others(blocked_kind_of(&l->descriptors, e, f->kind.waits));
 }
 
 static void visit_line(void *more, uint32_t row, const struct scan *s, const struct event *e, uint64_t ns)

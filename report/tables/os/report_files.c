@@ -21,7 +21,7 @@ struct files_scan {
 	struct scan scan;
 	enum traffic_of of;
 	const struct image *image; /* of the descriptors */
-	const struct descriptors *descriptors;
+	struct descriptor_search descriptors;
 	struct aggregate keys; /* only for the keys; the numbers are in rows, in the same order */
 	struct file_sums *rows;
 	size_t row_count, row_capacity;
@@ -32,7 +32,7 @@ static void enter_image(struct files_scan *f)
 	if (f->image == f->scan.image)
 		return;
 	f->image = f->scan.image;
-	f->descriptors = descriptors_of(f->image->trace);
+	f->descriptors = descriptor_search(f->image->trace);
 }
 
 static struct function_kind kind_of(const struct files_scan *f, uint32_t function)
@@ -47,7 +47,7 @@ static bool files_key(struct scan *s, const void *descriptor, struct buffer *fie
 	const struct files_scan *f = s->more;
 
 	if (descriptor)
-		descriptors_text(f->descriptors, descriptor, fields);
+		descriptors_text(f->descriptors.of, descriptor, fields);
 	if (!fields->size)
 		buffer_text(fields, "(not known)");
 	return true;
@@ -110,7 +110,7 @@ static void files_visit_sum(struct files_scan *f, const struct event *e)
 	struct event_sum sum = event_sum(e);
 	enum traffic_role role = kind_of(f, e->id).role;
 	enum traffic_kind kind = kind_of(f, e->id).traffic;
-	const struct descriptor *d = file ? descriptors_find_id(f->descriptors, (uint32_t)tf_arg_value(file)) : NULL;
+	const struct descriptor *d = file ? descriptors_find_id(f->descriptors.of, (uint32_t)tf_arg_value(file)) : NULL;
 	struct file_sums *r;
 
 	/* Without a file, the role tells a call on one that is not known from a call that has none. */
@@ -146,7 +146,7 @@ static void files_visit_call(struct scan *s, const struct event *e)
 		fd = result < 0 || result >= 0xffff ? 0xffff : (uint64_t)result;
 	if (fd == 0xffff)
 		return; /* a failed open, an unconnected socket, or a number that is too large */
-	d = descriptors_find(f->descriptors, fd, role == ROLE_CLOSE ? event_start(e) : e->ticks);
+	d = descriptors_find(&f->descriptors, fd, role == ROLE_CLOSE ? event_start(e) : e->ticks);
 	if (!is_wanted(f, d))
 		return;
 	files_add_call(f, files_row(f, d, event_start(e)), e, role, result);
@@ -165,7 +165,7 @@ static void files_add_traffic(void *files, const struct traffic *traffic)
 	if (!traffic->thread || traffic_is_of_path(traffic))
 		return;
 	enter_image(f);
-	d = traffic_descriptor(f->descriptors, traffic);
+	d = traffic_descriptor(&f->descriptors, traffic);
 	role = kind_of(f, traffic->function).role;
 	if (!is_wanted(f, d))
 		return;

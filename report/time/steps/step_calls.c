@@ -29,7 +29,7 @@ struct gathered_calls {
 	const struct report_context *context;
 	const struct image *image;
 	const struct clock_map *clock;
-	const struct descriptors *descriptors;
+	struct descriptor_search descriptors;
 	struct attribution attribution;
 	struct map lines; /* stack -> hash of its line */
 	struct stack_count *functions; /* by function */
@@ -101,16 +101,14 @@ static bool is_collective(const char *name)
 	return false;
 }
 
-static bool is_of_socket(const struct gathered_calls *g, const struct event *e)
+static bool is_of_socket(struct gathered_calls *g, const struct event *e)
 {
-	uint64_t arg = e->args_count ? event_arg(e, TF_ARG_FD) : 0, fd = tf_arg_value(arg) & 0xffff;
-	const struct descriptor *d = arg && fd != TF_NO_DESCRIPTOR ? descriptors_find(g->descriptors, fd, e->ticks)
-								    : NULL;
+	const struct descriptor *d = descriptors_find_call(&g->descriptors, e);
 
 	return d && d->kind == TF_DESCRIPTOR_SOCKET;
 }
 
-static enum call_part part_of(const struct gathered_calls *g, const struct event *e, const struct function *f,
+static enum call_part part_of(struct gathered_calls *g, const struct event *e, const struct function *f,
 			      uint64_t *ret_kernel)
 {
 	uint64_t launch = e->args_count ? event_arg(e, TF_ARG_LAUNCH) : 0;
@@ -223,7 +221,7 @@ bool steps_of_calls(const struct report_context *c, const struct image *image, c
 		return false;
 	g.attribution.symbols = c->symbols;
 	g.functions = mem_alloc((image->trace->functions->count + 1) * sizeof(*g.functions));
-	g.descriptors = descriptors_of(image->trace);
+	g.descriptors = descriptor_search(image->trace);
 	count_stacks(&g, thread);
 	cursor_init(&cursor, image->trace, thread);
 	cursor_skip_to(&cursor, image->trace->header.ring_ticks);
