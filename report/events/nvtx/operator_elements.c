@@ -1,36 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The work of operators that do as much for each element: by the formulas of PyProf (NVIDIA/PyProf,
  * pyprof/prof), which counts a transcendental function as 20 operations, and copies as none. */
-#include "report/events/nvtx/operator_shapes.h"
+#include "report/events/nvtx/operator_call.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- sizes ---- */
-
-void shapes_parse(const struct operator_field *f, struct shapes *ret)
-{
-	const char *at = f ? f->text : NULL, *end = at ? at + f->length : NULL;
-	struct shape *s;
-
-	ret->count = 0;
-	for (at = at && at < end ? at + 1 : end; at < end && ret->count < SHAPES; at++) {
-		if (*at != '[')
-			continue;
-		s = &ret->items[ret->count++];
-		s->rank = 0;
-		for (at++; at < end && *at != ']'; at++)
-			if (*at >= '0' && *at <= '9') {
-				uint64_t size = strtoull(at, NULL, 10);
-
-				at += strspn(at, "0123456789") - 1;
-				if (s->rank < RANK)
-					s->sizes[s->rank++] = size;
-			}
-	}
-}
 
 uint64_t mul_sat(uint64_t a, uint64_t b)
 {
@@ -63,16 +40,6 @@ bool operator_bare_name(const struct operator_field *name, struct operator_field
 	*ret = (struct operator_field){name->text + prefix, name->length - prefix};
 	ret->length -= ret->length > 1 && ret->text[ret->length - 1] == '_';
 	return true;
-}
-
-bool operator_is_one_of(const struct operator_field *bare, const char *names)
-{
-	for (size_t length; *names; names += length + (names[length] != 0)) {
-		length = strcspn(names, " ");
-		if (length == bare->length && !strncmp(names, bare->text, length))
-			return true;
-	}
-	return false;
 }
 
 /* ---- the table ---- */
@@ -283,32 +250,25 @@ static bool of_lists(const struct elements_row *row, const struct shapes *s, str
 }
 
 /* The rows that are selected along a dimension; 0: it is not known. */
-static uint64_t count_selected(const struct operator_field *arguments, const struct shapes *s)
+static uint64_t count_selected(const struct operator_call *c)
 {
-	struct operator_field f = operator_list_at(arguments, 1);
-	int64_t dimension = f.length ? strtoll(f.text, NULL, 10) : RANK;
-	const struct shape *first = &s->items[0];
+	const struct shape *first = &c->sizes.items[0], *place = &c->arguments[1].numbers;
+	int64_t dimension = place->rank ? (int64_t)place->sizes[0] : RANK;
 	struct shape result = *first;
 
 	dimension += dimension < 0 ? (int64_t)first->rank : 0;
-	if (s->count < 3 || dimension < 0 || dimension >= (int64_t)first->rank)
+	if (c->sizes.count < 3 || dimension < 0 || dimension >= (int64_t)first->rank)
 		return 0;
-	result.sizes[dimension] = elements_of(&s->items[2]);
+	result.sizes[dimension] = elements_of(&c->sizes.items[2]);
 	return elements_of(&result);
 }
 
-static unsigned bytes_of(const struct operator_field *arguments, size_t place)
-{
-	struct operator_field f = operator_list_at(arguments, place);
-	const struct operator_type *type = operator_type_of(&f);
-
-	return type ? type->size : 0;
-}
-
 /* Sets ret->elements. 0: the sizes do not tell. */
-static uint64_t count_elements(const struct elements_row *row, const struct operator_field *arguments,
-			       const struct shapes *s, struct operator_work *ret)
+static uint64_t count_elements(const struct elements_row *row, const struct operator_call *c,
+			       struct operator_work *ret)
 {
+	const struct operator_type *copied = c->arguments[1].type;
+	const struct shapes *s = &c->sizes;
 	const struct shape *first = &s->items[0], *of = row->form == SECOND && s->count > 1 ? first + 1 : first;
 	size_t tensors = row->form == ALL ? count_tensors(s) : 0, moves = row->moves;
 	uint64_t n = of->rank ? elements_of(of) : 0;
@@ -327,7 +287,7 @@ static uint64_t count_elements(const struct elements_row *row, const struct oper
 		n = mul_sat(n, first->sizes[1]);
 		break;
 	case SELECTED:
-		n = count_selected(arguments, s);
+		n = count_selected(c);
 		ret->more_bytes = n ? mul_sat(elements_of(first + 2), 8) : 0;
 		break;
 	case MASKED:
@@ -341,12 +301,12 @@ static uint64_t count_elements(const struct elements_row *row, const struct oper
 		moves = 1;
 		break;
 	case COUNTED:
-		n = arguments->length ? strtoull(arguments->text + 1, NULL, 10) : 0;
+		n = c->arguments[0].numbers.rank ? c->arguments[0].numbers.sizes[0] : 0;
 		ret->element = 8;
 		break;
 	case COPIED:
-		if (bytes_of(arguments, 1)) {
-			ret->more_bytes = mul_sat(n, bytes_of(arguments, 1));
+		if (copied) {
+			ret->more_bytes = mul_sat(n, copied->size);
 			moves = 1;
 		}
 		break;
@@ -362,13 +322,13 @@ static uint64_t count_elements(const struct elements_row *row, const struct oper
 	return n;
 }
 
-bool elements_work(const struct operator_text *operator, const struct shapes *s, struct operator_work *ret)
+bool elements_work(const struct operator_call *c, struct operator_work *ret)
 {
 	const struct elements_row *row = NULL;
 	struct operator_field bare;
 	uint64_t n;
 
-	if (!s->count || !operator_bare_name(&operator->name, &bare))
+	if (!c->sizes.count || !operator_bare_name(&c->name, &bare))
 		return false;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows) && !row; i++)
 		if (operator_is_one_of(&bare, rows[i].names))
@@ -377,8 +337,8 @@ bool elements_work(const struct operator_text *operator, const struct shapes *s,
 		return false;
 	ret->class = OPERATOR_ELEMENTWISE;
 	if (row->form == LISTS)
-		return of_lists(row, s, ret);
-	n = count_elements(row, &operator->arguments, s, ret);
+		return of_lists(row, &c->sizes, ret);
+	n = count_elements(row, c, ret);
 	ret->flops = add_sat(mul_sat(n, row->flops), row->flops_once);
 	snprintf(ret->params, sizeof(ret->params), "N=%" PRIu64, n);
 	return n;

@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/events/nvtx/operator_marker.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { ARGUMENTS = 8, NUMBERS = 8 };
+#include "report/events/nvtx/operator_call.h"
+
+enum { MOST = 8 };
 
 struct marker_argument {
 	struct operator_field name, type, dtype;
-	uint64_t numbers[NUMBERS]; /* a tensor's sizes, or the value */
-	size_t count;
-	bool is_other; /* the value is not of numbers that are 0 or more */
+	struct shape numbers; /* a tensor's sizes, or the value; of rank 0: not of numbers that are 0 or more */
 };
 
 struct arguments {
-	struct marker_argument items[ARGUMENTS];
+	struct marker_argument items[MOST];
 	size_t count;
 };
 
@@ -43,19 +41,10 @@ static const char *take_quoted(const char *at, struct operator_field *ret)
 static const char *take_numbers(const char *at, struct marker_argument *a)
 {
 	size_t length = *at == '(' ? strcspn(at, ")") : *at == '[' ? strcspn(at, "]") : strcspn(at, ",}");
-	const char *end = at + length;
 
-	a->count = 0;
-	while (at < end) {
-		if (*at < '0' || *at > '9') {
-			a->is_other = a->is_other || !strchr("([, ", *at);
-			at++;
-			continue;
-		}
-		if (a->count < NUMBERS)
-			a->numbers[a->count++] = strtoull(at, NULL, 10);
-		at += strspn(at, "0123456789");
-	}
+	if (strspn(at, "([, 0123456789") >= length)
+		numbers_parse(at, at + length, &a->numbers);
+	at += length;
 	return at + (*at == ')' || *at == ']');
 }
 
@@ -88,8 +77,6 @@ static const char *take_argument(const char *at, struct marker_argument *ret)
 			ret->type = value;
 		else if (field_is(&key, "dtype"))
 			ret->dtype = value;
-		else
-			ret->is_other = true;
 	}
 	return at + (*at != 0);
 }
@@ -97,7 +84,7 @@ static const char *take_argument(const char *at, struct marker_argument *ret)
 static void take_arguments(const char *at, struct arguments *ret)
 {
 	ret->count = 0;
-	for (at += strspn(at, "[ "); *at == '{' && ret->count < ARGUMENTS; at += strspn(at, ", "))
+	for (at += strspn(at, "[ "); *at == '{' && ret->count < MOST; at += strspn(at, ", "))
 		at = take_argument(at, &ret->items[ret->count++]);
 }
 
@@ -166,55 +153,17 @@ bool operator_marker_trace(const char *text, struct buffer *ret)
 
 /* ---- work ---- */
 
-static const struct {
-	const char *name, *short_name;
-	unsigned size;
-} types[] = {{"float16", "fp16", 2},   {"half", "fp16", 2},   {"bfloat16", "bf16", 2}, {"float32", "fp32", 4},
-	     {"float", "fp32", 4},     {"float64", "fp64", 8}, {"double", "fp64", 8},	{"int8", "int8", 1},
-	     {"uint8", "uint8", 1},    {"int16", "int16", 2}, {"int32", "int32", 4},	{"int", "int32", 4},
-	     {"int64", "int64", 8},    {"long", "int64", 8},  {"float8_e4m3fn", "fp8", 1}, {"float8_e5m2", "fp8", 1}};
-
-static enum number_type number_type_of(const char *short_name)
-{
-	for (size_t i = NUMBER_UNKNOWN + 1; i < NUMBER_TYPES; i++)
-		if (!strcmp(short_name, number_names[i]))
-			return (enum number_type)i;
-	return NUMBER_UNKNOWN;
-}
-
 static void add_type(const struct marker_argument *a, struct operator_work *ret)
 {
+	const struct operator_type *type = operator_type_named(&a->dtype);
 	size_t length = strlen(ret->params);
 
-	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
-		if (field_is(&a->dtype, types[i].name)) {
-			ret->element = types[i].size;
-			ret->type = number_type_of(types[i].short_name);
-			snprintf(ret->params + length, sizeof(ret->params) - length, ",%s", types[i].short_name);
-			return;
-		}
-}
-
-static void add_list(struct buffer *ret, const char *begin, const uint64_t *sizes, size_t count)
-{
-	buffer_text(ret, begin);
-	for (size_t i = 0; i < count; i++)
-		buffer_print(ret, "%s%" PRIu64, i ? ", " : "", sizes[i]);
-	buffer_text(ret, "]");
-}
-
-static void add_sizes(struct buffer *ret, const uint64_t *sizes, size_t count)
-{
-	add_list(ret, ret->size ? ", [" : "[[", sizes, count);
-}
-
-/* The argument with this name, or without a name at this position. */
-static const struct marker_argument *argument_of(const struct arguments *a, const char *name, size_t position)
-{
-	for (size_t i = 0; i < a->count; i++)
-		if (field_is(&a->items[i].name, name))
-			return &a->items[i];
-	return position < a->count && !a->items[position].name.length ? &a->items[position] : NULL;
+	if (!type)
+		return;
+	ret->element = type->size;
+	ret->type = type->number;
+	snprintf(ret->params + length, sizeof(ret->params) - length, ",%.*s", (int)strcspn(type->names, " "),
+		 type->number ? number_names[type->number] : type->names);
 }
 
 /* The gates of a cell: how many products of the width of the state. */
@@ -231,68 +180,60 @@ bool operator_marker_is_cell(const struct operator_marker *m)
 static bool cell_work(const struct operator_marker *m, const struct arguments *a, size_t nth,
 		      struct operator_work *ret)
 {
-	const struct marker_argument *input = &a->items[0], *state = &a->items[1];
-	SCOPED(buffer) sizes = {0};
-	struct operator_text t = {.name = {"aten::linear", sizeof("aten::linear") - 1}};
-	uint64_t weight[2];
+	const struct shape *state = &a->items[1].numbers, *factor = nth ? state : &a->items[0].numbers;
 
-	if (nth > 1 || a->count < 2 || input->count != 2 || state->count != 2)
+	if (nth > 1 || a->count < 2 || a->items[0].numbers.rank != 2 || state->rank != 2)
 		return false;
-	weight[0] = gates_of(&m->mod) * state->numbers[1];
-	weight[1] = nth ? state->numbers[1] : input->numbers[1];
-	add_sizes(&sizes, nth ? state->numbers : input->numbers, 2);
-	add_sizes(&sizes, weight, 2);
-	t.sizes = (struct operator_field){buffer_string(&sizes), sizes.size};
-	return operator_work(&t, NULL, ret);
+	return operator_product_work(1, factor->sizes[0], gates_of(&m->mod) * state->sizes[1], factor->sizes[1], ret);
 }
 
 /* The arguments of a convolution, with what they are if they are not given. */
-enum { NAMES = 8 };
-static const char *const convolution[NAMES][2] = {
-	{"input"}, {"weight"}, {"bias"}, {"stride", "1"}, {"padding", "0"}, {"dilation", "1"}, {"groups", "1"}};
-static const char *const transposed[NAMES][2] = {
-	{"input"}, {"weight"}, {"bias"}, {"stride", "1"}, {"padding", "0"}, {"output_padding", "0"}, {"groups", "1"},
-	{"dilation", "1"}};
-static const char *const unnamed[NAMES][2];
+struct named_argument {
+	const char *name;
+	struct shape otherwise;
+};
+#define ONE {{1}, 1}
+#define ZERO {{0}, 1}
+static const struct named_argument convolution[] = {
+	{"input"}, {"weight"}, {"bias"}, {"stride", ONE}, {"padding", ZERO}, {"dilation", ONE}, {"groups", ONE},
+	{NULL}};
+static const struct named_argument transposed[] = {
+	{"input"}, {"weight"}, {"bias"}, {"stride", ONE}, {"padding", ZERO}, {"output_padding", ZERO},
+	{"groups", ONE}, {"dilation", ONE}, {NULL}};
 
-static const char *const (*names_of(const char *name))[2]
+/* The argument with this name, or without a name at this position; NULL: there is none. */
+static const struct marker_argument *argument_of(const struct arguments *a, const char *name, size_t position)
 {
-	bool is_convolution = text_begins_with(name, "aten::conv");
-
-	return !is_convolution ? unnamed : strstr(name, "transpose") ? transposed : convolution;
+	for (size_t i = 0; i < a->count; i++)
+		if (field_is(&a->items[i].name, name))
+			return &a->items[i];
+	return position < a->count && !a->items[position].name.length ? &a->items[position] : NULL;
 }
 
-static void add_number(const struct marker_argument *a, const char *otherwise, struct buffer *ret)
+static void add_sizes(struct operator_call *c, const struct shape *s)
 {
-	if (a && !a->is_other && a->count == 1)
-		buffer_print(ret, "%" PRIu64, a->numbers[0]);
-	else if (a && !a->is_other && a->count)
-		add_list(ret, "[", a->numbers, a->count);
-	else if (otherwise)
-		buffer_text(ret, a ? "?" : otherwise);
+	c->sizes.items[c->sizes.count++] = *s;
 }
 
-/* The operator's text as PyTorch itself would have recorded it: sizes of tensors, and values of other arguments. */
+/* The call as PyTorch itself would have recorded it: sizes of tensors, and values of other arguments. */
 static bool marker_work_like(const char *name, const struct arguments *a, struct operator_work *ret)
 {
-	const char *const (*names)[2] = names_of(name);
-	SCOPED(buffer) sizes = {0}, numbers = {0};
-	struct operator_text t = {.name = {name, strlen(name)}};
+	const struct named_argument *names = !text_begins_with(name, "aten::conv") ? NULL
+					     : strstr(name, "transpose")	   ? transposed
+										   : convolution;
+	struct operator_call c = {.name = {name, strlen(name)}};
 
 	if (!strcmp(name, "aten::embedding") && a->count > 1) /* aten has the table first */
-		add_sizes(&sizes, a->items[1].numbers, a->items[1].count);
-	buffer_text(&numbers, "[");
-	for (size_t i = 0; i < (names == unnamed ? a->count : NAMES) && (names == unnamed || names[i][0]); i++) {
-		const struct marker_argument *of = names == unnamed ? &a->items[i] : argument_of(a, names[i][0], i);
+		add_sizes(&c, &a->items[1].numbers);
+	for (size_t i = 0; names ? names[i].name != NULL : i < a->count; i++) {
+		const struct marker_argument *of = names ? argument_of(a, names[i].name, i) : &a->items[i];
 		bool is_tensor = of && field_is(&of->type, "tensor");
 
-		add_sizes(&sizes, is_tensor ? of->numbers : NULL, is_tensor ? of->count : 0);
-		add_number(is_tensor ? NULL : of, names[i][1], &numbers);
-		buffer_text(&numbers, ", ");
+		add_sizes(&c, is_tensor ? &of->numbers : &(struct shape){0});
+		if (!is_tensor)
+			c.arguments[i].numbers = of ? of->numbers : names[i].otherwise;
 	}
-	t.sizes = (struct operator_field){buffer_string(&sizes), sizes.size};
-	t.arguments = (struct operator_field){buffer_string(&numbers), numbers.size};
-	return sizes.size && operator_work(&t, NULL, ret);
+	return c.sizes.count && operator_call_work(&c, ret);
 }
 
 /* Python's operators: "__iadd__" and "__radd__" are add. */

@@ -99,15 +99,35 @@ struct operator_field operator_list_at(const struct operator_field *list, size_t
 	return (struct operator_field){0};
 }
 
+bool operator_is_one_of(const struct operator_field *name, const char *names)
+{
+	for (size_t length; *names; names += length + (names[length] != 0)) {
+		length = strcspn(names, " ");
+		if (length == name->length && !strncmp(names, name->text, length))
+			return true;
+	}
+	return false;
+}
+
 /* at::ScalarType */
 static const struct operator_type types[] = {
-	{"unsigned char", 1}, {"signed char", 1, NUMBER_INT8}, {"short int", 2}, {"int", 4}, {"long int", 8},
-	{"c10::Half", 2, NUMBER_FP16}, {"float", 4, NUMBER_FP32}, {"double", 8, NUMBER_FP64},
-	{"c10::complex<c10::Half>", 4}, {"c10::complex<float>", 8}, {"c10::complex<double>", 16}, {"bool", 1},
-	{"c10::qint8", 1, NUMBER_INT8}, {"c10::quint8", 1}, {"c10::qint32", 4}, {"c10::BFloat16", 2, NUMBER_BF16},
-	[23] = {"c10::Float8_e5m2", 1, NUMBER_FP8}, {"c10::Float8_e4m3fn", 1, NUMBER_FP8},
-	{"c10::Float8_e5m2fnuz", 1, NUMBER_FP8}, {"c10::Float8_e4m3fnuz", 1, NUMBER_FP8},
-	{"short unsigned int", 2}, {"unsigned int", 4}, {"long unsigned int", 8}};
+	{"unsigned char", "uint8", 1}, {"signed char", "int8", 1, NUMBER_INT8}, {"short int", "int16", 2},
+	{"int", "int32 int", 4}, {"long int", "int64 long", 8}, {"c10::Half", "float16 half", 2, NUMBER_FP16},
+	{"float", "float32 float", 4, NUMBER_FP32}, {"double", "float64 double", 8, NUMBER_FP64},
+	{"c10::complex<c10::Half>", NULL, 4}, {"c10::complex<float>", NULL, 8}, {"c10::complex<double>", NULL, 16},
+	{"bool", NULL, 1}, {"c10::qint8", NULL, 1, NUMBER_INT8}, {"c10::quint8", NULL, 1}, {"c10::qint32", NULL, 4},
+	{"c10::BFloat16", "bfloat16", 2, NUMBER_BF16}, [23] = {"c10::Float8_e5m2", "float8_e5m2", 1, NUMBER_FP8},
+	{"c10::Float8_e4m3fn", "float8_e4m3fn", 1, NUMBER_FP8}, {"c10::Float8_e5m2fnuz", NULL, 1, NUMBER_FP8},
+	{"c10::Float8_e4m3fnuz", NULL, 1, NUMBER_FP8}, {"short unsigned int", NULL, 2}, {"unsigned int", NULL, 4},
+	{"long unsigned int", NULL, 8}};
+
+const struct operator_type *operator_type_named(const struct operator_field *name)
+{
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+		if (types[i].names && operator_is_one_of(name, types[i].names))
+			return &types[i];
+	return NULL;
+}
 
 const struct operator_type *operator_type_of(const struct operator_field *argument)
 {

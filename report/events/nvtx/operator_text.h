@@ -33,13 +33,19 @@ bool operator_argument_next(struct operator_argument *a);
 /* The n-th value of a list such as "[t6, [1, 1], , 1]"; without text: there is none. */
 struct operator_field operator_list_at(const struct operator_field *list, size_t n);
 
-/* The type of the elements of an argument that is a tensor, by its number in PyTorch. */
+/* The type of a tensor's elements. */
 struct operator_type {
 	const char *name; /* in C++, as PyTorch's profiler has it */
+	const char *names; /* in Python, with spaces between them; NULL: none */
 	unsigned size;
 	enum number_type number;
 };
-const struct operator_type *operator_type_of(const struct operator_field *argument); /* NULL: not known */
+/* NULL: not known. Of an argument that is a tensor, by its number in PyTorch; and by a name in Python. */
+const struct operator_type *operator_type_of(const struct operator_field *argument);
+const struct operator_type *operator_type_named(const struct operator_field *name);
+
+/* Whether it is one of the names, which spaces separate. */
+bool operator_is_one_of(const struct operator_field *name, const char *names);
 
 /* Adds "[1, 1]", "True" or "0.25"; nothing of tensors. Returns PyTorch's word for what it is: "float", "Scalar". */
 const char *operator_argument_text(const struct operator_field *argument, struct buffer *ret);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/events/nvtx/operator_shapes.h"
+#include "report/events/nvtx/operator_call.h"
 
 enum form {
 	PRODUCT,
@@ -40,7 +40,7 @@ static uint64_t batches(const struct shape *a, const struct shape *b)
 }
 
 /* PyProf names m and n as the column-major libraries do, the other way round. */
-static bool gemm_work(uint64_t batch, uint64_t m, uint64_t n, uint64_t k, struct operator_work *ret)
+bool operator_product_work(uint64_t batch, uint64_t m, uint64_t n, uint64_t k, struct operator_work *ret)
 {
 	char batched[32] = "";
 
@@ -62,7 +62,7 @@ static bool product_work(const struct shape *a, const struct shape *b, struct op
 
 	if (!a->rank || !b->rank || k != b->sizes[b->rank > 1 ? b->rank - 2 : 0])
 		return false;
-	return gemm_work(batches(a, b), m, n, k, ret);
+	return operator_product_work(batches(a, b), m, n, k, ret);
 }
 
 /* The weight is transposed, and everything before the last size of the input is one batch. */
@@ -72,7 +72,7 @@ static bool linear_work(const struct shape *input, const struct shape *weight, s
 
 	if (!k || weight->rank < 1 || weight->rank > 2 || weight->sizes[weight->rank - 1] != k)
 		return false;
-	return gemm_work(1, elements_of(input) / k, weight->rank > 1 ? weight->sizes[0] : 1, k, ret);
+	return operator_product_work(1, elements_of(input) / k, weight->rank > 1 ? weight->sizes[0] : 1, k, ret);
 }
 
 /* ---- convolutions ---- */
@@ -143,45 +143,29 @@ struct geometry_places {
 };
 
 /* One number for all dimensions, or one for each of them. */
-static bool numbers_at(const struct operator_field *arguments, size_t place, uint64_t otherwise, size_t rank,
-		       uint64_t *ret)
+static bool numbers_at(const struct operator_call *c, size_t place, uint64_t otherwise, size_t rank, uint64_t *ret)
 {
-	struct operator_field f = operator_list_at(arguments, place);
-	size_t count = !place;
+	const struct shape one = {{otherwise}, 1}, *s = place ? &c->arguments[place].numbers : &one;
 
-	ret[0] = otherwise;
-	for (size_t i = 0; place && i < f.length; i++)
-		if (f.text[i] >= '0' && f.text[i] <= '9') {
-			ret[count < rank ? count : 0] = strtoull(f.text + i, NULL, 10);
-			count++;
-			i += strspn(f.text + i, "0123456789") - 1;
-		}
-	for (size_t i = 1; i < rank && count == 1; i++)
-		ret[i] = ret[0];
-	return count == 1 || count == rank;
+	for (size_t i = 0; i < rank; i++)
+		ret[i] = s->sizes[s->rank == 1 ? 0 : i];
+	return s->rank == 1 || s->rank == rank;
 }
 
-static bool is_true(const struct operator_field *arguments, size_t place)
+static bool result_of(const struct geometry_places *g, const struct operator_call *c, enum form *form,
+		      struct geometry *all, struct shape *ret)
 {
-	struct operator_field f = operator_list_at(arguments, place);
-
-	return f.length && *f.text == 'T';
-}
-
-static bool result_of(const struct geometry_places *g, const struct operator_field *arguments,
-		      const struct shape *input, const struct shape *weight, enum form *form, struct geometry *all,
-		      struct shape *ret)
-{
+	const struct shape *input = &c->sizes.items[0], *weight = input + 1;
 	size_t rank = input->rank > 2 && weight->rank == input->rank ? input->rank - 2 : 0;
 	uint64_t *step = all->step, *padding = all->padding, *dilation = all->dilation, *added = all->added, groups;
 
-	if (!rank || !g->step || !numbers_at(arguments, g->step, 1, rank, step) ||
-	    !numbers_at(arguments, g->padding, 0, rank, padding) || !numbers_at(arguments, g->added, 0, rank, added) ||
-	    !numbers_at(arguments, g->dilation, 1, rank, dilation) || !numbers_at(arguments, g->groups, 1, 1, &groups))
+	if (!rank || !g->step || !numbers_at(c, g->step, 1, rank, step) ||
+	    !numbers_at(c, g->padding, 0, rank, padding) || !numbers_at(c, g->added, 0, rank, added) ||
+	    !numbers_at(c, g->dilation, 1, rank, dilation) || !numbers_at(c, g->groups, 1, 1, &groups))
 		return false;
 	all->rank = rank;
 	if (*form == CONVOLUTION)
-		*form = (g->transposed ? is_true(arguments, g->transposed) : g->added)
+		*form = (g->transposed ? c->arguments[g->transposed].numbers.sizes[0] : g->added)
 				? CONVOLUTION_TRANSPOSED
 				: CONVOLUTION_PLAIN;
 	*ret = *input;
@@ -336,13 +320,13 @@ bool operator_is_product(const struct operator_field *name)
 	return o && (o->form == PRODUCT || o->form == LINEAR);
 }
 
-static bool work_of_known(const struct known *o, const struct operator_text *operator, const struct shapes *s,
-			  const struct operator_field *result, struct operator_work *ret)
+static bool work_of_known(const struct known *o, const struct operator_call *c, struct operator_work *ret)
 {
+	const struct shapes *s = &c->sizes;
 	const struct shape *first = &s->items[o->first];
 	enum form form = o->form;
 	struct geometry geometry = {0};
-	struct shapes of_result;
+	struct shape result;
 
 	switch (form) {
 	case PRODUCT:
@@ -353,11 +337,9 @@ static bool work_of_known(const struct known *o, const struct operator_text *ope
 	case CONVOLUTION_PLAIN:
 	case CONVOLUTION_TRANSPOSED:
 		ret->class = OPERATOR_CONVOLUTION;
-		shapes_parse(result, &of_result);
-		return (result_of(&o->geometry, &operator->arguments, first, first + 1, &form, &geometry,
-				  &of_result.items[0]) ||
-			of_result.count) &&
-		       convolution_work(first, first + 1, &of_result.items[0], form, &geometry, ret);
+		if (!result_of(&o->geometry, c, &form, &geometry, &result))
+			result = c->result;
+		return convolution_work(first, first + 1, &result, form, &geometry, ret);
 	case CONVOLUTION_BACKWARD:
 		ret->class = OPERATOR_CONVOLUTION_BACKWARD;
 		return convolution_work(first, first + 1, &s->items[0], form, &geometry, ret);
@@ -370,21 +352,68 @@ static bool work_of_known(const struct known *o, const struct operator_text *ope
 	return false;
 }
 
-bool operator_work(const struct operator_text *operator, const struct operator_field *result,
-		   struct operator_work *ret)
+bool operator_call_work(const struct operator_call *c, struct operator_work *ret)
 {
-	const struct known *o = known_find(&operator->name);
-	struct operator_field first = operator_list_at(&operator->arguments, o ? o->first : 0);
-	const struct operator_type *type = operator_type_of(&first);
-	struct shapes s;
+	const struct known *o = known_find(&c->name);
+	const struct operator_type *type = c->arguments[o ? o->first : 0].type;
 
 	*ret = (struct operator_work){0};
 	if (type) {
 		ret->element = type->size;
 		ret->type = type->number;
 	}
-	shapes_parse(&operator->sizes, &s);
 	if (!o)
-		return elements_work(operator, &s, ret);
-	return s.count >= o->first + 2u && work_of_known(o, operator, &s, result, ret);
+		return elements_work(c, ret);
+	return c->sizes.count >= o->first + 2u && work_of_known(o, c, ret);
+}
+
+/* ---- by text ---- */
+
+const char *numbers_parse(const char *at, const char *end, struct shape *ret)
+{
+	ret->rank = 0;
+	for (; at < end && *at != ']'; at++)
+		if (*at >= '0' && *at <= '9') {
+			uint64_t number = strtoull(at, NULL, 10);
+
+			if (ret->rank < RANK)
+				ret->sizes[ret->rank++] = at[-1] == '-' ? -number : number;
+			at += strspn(at, "0123456789") - 1;
+		}
+	return at;
+}
+
+/* "[[3, 4], [], [4, 5]]" */
+static void shapes_parse(const struct operator_field *f, struct shape *ret, size_t room, size_t *ret_count)
+{
+	const char *end = f->text + f->length;
+
+	*ret_count = 0;
+	for (const char *at = f->text + 1; f->length && at < end && *ret_count < room; at++)
+		if (*at == '[')
+			at = numbers_parse(at + 1, end, &ret[(*ret_count)++]);
+}
+
+bool operator_work(const struct operator_text *operator, const struct operator_field *result,
+		   struct operator_work *ret)
+{
+	struct operator_call c;
+	size_t results;
+
+	c.name = operator->name;
+	c.result.rank = 0;
+	shapes_parse(&operator->sizes, c.sizes.items, SHAPES, &c.sizes.count);
+	if (result)
+		shapes_parse(result, &c.result, 1, &results);
+	for (size_t i = 0; i < ARGUMENTS; i++) {
+		struct operator_field f = operator_list_at(&operator->arguments, i);
+		struct operator_value *v = &c.arguments[i];
+		bool is_list = f.length && *f.text == '[';
+
+		*v = (struct operator_value){.type = operator_type_of(&f)};
+		numbers_parse(f.text + is_list, f.text + f.length, &v->numbers);
+		if (f.length && *f.text == 'T')
+			v->numbers = (struct shape){{1}, 1};
+	}
+	return operator_call_work(&c, ret);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ranges and kernels of captures. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/events/cuda/attribute.h"
+#include "report/events/nvtx/operator_call.h"
 #include "report/names/attribution.h"
 #include "report/read/operation.h"
 #include "report/tables/ops/ops.h"
@@ -87,34 +87,23 @@ static const struct device_properties *model_device(void *source, uint32_t devic
 
 /* ---- calls of libraries ---- */
 
-static void add_sizes(const struct tf_operation *op, unsigned int role, struct buffer *ret)
+static struct shape sizes_of(const struct tf_operation *op, unsigned int role)
 {
-	int64_t sizes[8];
-	size_t count = operation_fields(op, TF_FIELD_DIMENSION | role, sizes, sizeof(sizes) / sizeof(*sizes));
+	struct shape ret = {0};
 
-	buffer_text(ret, "[");
-	for (size_t i = 0; i < count; i++)
-		buffer_print(ret, "%s%" PRIu64, i ? ", " : "", (uint64_t)sizes[i]);
-	buffer_text(ret, "]");
+	ret.rank = operation_fields(op, TF_FIELD_DIMENSION | role, (int64_t *)ret.sizes, RANK);
+	return ret;
 }
 
 /* A gradient takes as many operations as the convolution. */
 static bool convolution_of_call(const struct tf_operation *op, struct operator_work *ret)
 {
 	static const char name[] = "aten::cudnn_convolution";
-	SCOPED(buffer) sizes = {0}, result = {0};
-	struct operator_text t = {.name = {name, sizeof(name) - 1}};
+	struct operator_call c = {.name = {name, sizeof(name) - 1}, .result = sizes_of(op, TF_ROLE_C)};
 
-	buffer_text(&sizes, "[");
-	add_sizes(op, TF_ROLE_A, &sizes);
-	buffer_text(&sizes, ", ");
-	add_sizes(op, TF_ROLE_B, &sizes);
-	buffer_text(&sizes, "]");
-	buffer_text(&result, "[");
-	add_sizes(op, TF_ROLE_C, &result);
-	buffer_text(&result, "]");
-	t.sizes = (struct operator_field){sizes.data, sizes.size};
-	return operator_work(&t, &(struct operator_field){result.data, result.size}, ret);
+	c.sizes.items[c.sizes.count++] = sizes_of(op, TF_ROLE_A);
+	c.sizes.items[c.sizes.count++] = sizes_of(op, TF_ROLE_B);
+	return operator_call_work(&c, ret);
 }
 
 static bool product_of_call(const char *function, const struct tf_operation *op, struct operator_work *ret)
@@ -122,23 +111,14 @@ static bool product_of_call(const char *function, const struct tf_operation *op,
 	double flops = operation_flops(function, op);
 	int64_t sizes[3], batch = 1;
 	unsigned int multiple;
-	char batched[32] = "";
-	double elements;
 
 	if (!operation_product(function, op, sizes, &multiple) || !(flops > 0 && flops < 1.8e19))
 		return false;
 	if (!operation_field(op, TF_FIELD_BATCH, &batch) && !operation_field(op, TF_FIELD_BATCH | TF_ROLE_D, &batch))
 		operation_field(op, TF_FIELD_BATCH | TF_ROLE_C, &batch);
-	batch = batch > 1 ? batch : 1;
-	if (batch > 1)
-		snprintf(batched, sizeof(batched), "B=%" PRId64 ",", batch);
-	snprintf(ret->params, sizeof(ret->params), "%sM=%" PRId64 ",N=%" PRId64 ",K=%" PRId64, batched, sizes[0],
-		 sizes[1], sizes[2]);
-	elements = (double)batch * ((double)sizes[0] * (double)sizes[1] + (double)sizes[0] * (double)sizes[2] +
-				    (double)sizes[1] * (double)sizes[2]);
-	ret->class = OPERATOR_GEMM;
-	ret->flops = (uint64_t)flops;
-	ret->elements = elements < 1.8e19 ? (uint64_t)elements : UINT64_MAX;
+	operator_product_work(batch > 1 ? (uint64_t)batch : 1, (uint64_t)sizes[1], (uint64_t)sizes[0],
+			      (uint64_t)sizes[2], ret);
+	ret->flops = (uint64_t)flops; /* of complex numbers more */
 	return true;
 }
 
