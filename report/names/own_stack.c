@@ -109,7 +109,7 @@ static bool is_model(const char *file)
 }
 
 /* "torch.optim" for .../site-packages/torch/optim/__init__.py. */
-static void module_words(const char *file, struct buffer *ret)
+static void add_module(const char *file, struct buffer *ret)
 {
 	static const char *const marks[] = {"/site-packages/", "/dist-packages/", "/lib-dynload/"};
 	const char *name = path_name(file), *end;
@@ -120,9 +120,8 @@ static void module_words(const char *file, struct buffer *ret)
 	end = name + strlen(name);
 	if (text_ends_with(name, "/__init__.py"))
 		end -= strlen("/__init__.py");
-	else if (text_ends_with(name, ".py"))
-		end -= strlen(".py");
-	buffer_text(ret, "imports ");
+	else
+		end = path_name(name) + strcspn(path_name(name), ".");
 	for (; name < end; name++)
 		buffer_print(ret, "%c", *name == '/' ? '.' : *name);
 }
@@ -139,12 +138,57 @@ static void callee_words(const struct code_line *f, struct buffer *ret)
 		end -= strlen(".py");
 	for (base = end; base > f->file && base[-1] != '/'; base--)
 		;
-	if (!strcmp(f->function, "<module>"))
-		module_words(f->file, ret);
-	else if (*f->file == '<') /* a frozen module: "<frozen os>" */
+	if (!strcmp(f->function, "<module>")) {
+		buffer_text(ret, "imports ");
+		add_module(f->file, ret);
+	} else if (*f->file == '<') /* a frozen module: "<frozen os>" */
 		buffer_text(ret, f->function);
 	else
 		buffer_print(ret, "%.*s.%s", (int)(end - base), base, f->function);
+}
+
+static bool is_libc(const char *module)
+{
+	return text_any(text_begins_with, path_name(module), "libc.so", "libc-", "libm.so", "libm-", "libpthread",
+			"ld-");
+}
+
+/* Functions of the interpreter in C, as symbol tables name them, and what Python calls them. */
+static const char *builtin_name(const char *symbol)
+{
+	static const char builtin[] = "builtin_";
+
+	if (!strcmp(symbol, "gc_collect"))
+		return "gc.collect";
+	if (text_begins_with(symbol, "gc_collect_") || !strcmp(symbol, "_Py_RunGC"))
+		return "garbage collection";
+	return text_begins_with(symbol, builtin) ? symbol + strlen(builtin) : NULL;
+}
+
+/* The extension module, or the builtin function, that the innermost Python frame calls: the outermost one inside of
+ * the interpreter's loop. */
+static void native_callee_words(struct own_stacks *o, const struct image *image, uint32_t stack, struct buffer *ret)
+{
+	struct symbols *symbols = o->attribution.symbols;
+	size_t count = symbols_native(symbols, image, stack, o->read, STACK_FRAMES);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct symbol_frame *f = &o->read[i];
+		bool is_extension = text_any(text_has, f->module, ".cpython-", ".abi3.");
+		const char *symbol = is_extension || is_libc(f->module) ? NULL : symbols_symbol(symbols, f), *name;
+
+		if (symbol && text_begins_with(symbol, "_PyEval_EvalFrame"))
+			return;
+		name = symbol ? builtin_name(symbol) : NULL;
+		if (!is_extension && !name)
+			continue;
+		buffer_clear(ret);
+		if (is_extension)
+			add_module(f->module, ret);
+		else
+			buffer_text(ret, name);
+	}
+	buffer_clear(ret); /* what has called it is not known */
 }
 
 static uint32_t text_of(struct own_stacks *o, const struct buffer *text)
@@ -239,12 +283,6 @@ static bool find_compiled(struct own_stacks *o, const struct image *image, uint3
 	return false;
 }
 
-static bool is_libc(const char *module)
-{
-	return text_any(text_begins_with, path_name(module), "libc.so", "libc-", "libm.so", "libm-", "libpthread",
-			"ld-");
-}
-
 /* Of a stack of native code: the innermost function with a name, not of libc, which any program calls. What has no name
  * is a part of what calls it; of a library where nothing has one, the library. */
 static bool find_named(struct own_stacks *o, const struct image *image, uint32_t stack, struct symbol_frame *ret)
@@ -331,6 +369,12 @@ uint32_t own_stack_of(struct own_stacks *o, const struct image *image, uint32_t 
 	now.is_import = count && attribution_has_import(image, stack);
 	if (count && !add_pythons(o, count, &now, false))
 		add_pythons(o, count, &now, true);
+	if (count && now.count && !now.callee && !now.is_import) {
+		SCOPED(buffer) callee = {0};
+
+		native_callee_words(o, image, stack, &callee);
+		now.callee = callee.size ? text_of(o, &callee) : 0;
+	}
 	else if (stack && !count)
 		add_natives(o, image, stack, &now);
 	if (stack && !now.count) {

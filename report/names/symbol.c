@@ -227,6 +227,14 @@ const char *symbols_function(struct symbols *s, const struct symbol_frame *f)
 	return s->places[f->place].found.name ?: symbol_name(s, &s->places[f->place]);
 }
 
+const char *symbols_symbol(struct symbols *s, const struct symbol_frame *f)
+{
+	if (f->place >= s->place_count || s->places[f->place].file == NO_FILE)
+		return NULL;
+	s->names += modules_open(&s->modules, s->places[f->place].file);
+	return modules_name(&s->modules, s->places[f->place].file, s->places[f->place].address);
+}
+
 bool symbols_inlined_in(struct symbols *s, struct symbol_frame *f)
 {
 	uint32_t caller;

@@ -74,6 +74,9 @@ const char *symbols_compiler(struct symbols *s, const struct symbol_frame *f);
  * that. Reads the symbol table only where there is no debug information. */
 const char *symbols_function(struct symbols *s, const struct symbol_frame *f);
 
+/* Likewise of what the symbol table alone knows, which takes less time: not of inlined functions. */
+const char *symbols_symbol(struct symbols *s, const struct symbol_frame *f);
+
 /* Replaces a native frame by that of the function into which it was inlined, at the line of the call. False: it was
  * not inlined. Opens the file, and reads no symbol table. */
 bool symbols_inlined_in(struct symbols *s, struct symbol_frame *f);

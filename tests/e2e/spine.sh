@@ -64,6 +64,15 @@ print(" to " in html, *re.findall("levers.py:[0-9]+ ([A-Za-z._]+)</td>", table))
 
 lever copies 'copies accepts State.clone' 'State\.clone \(copy\.deepcopy\)$'
 lever parse 'parse setting' 'setting \(json\.loads\)$'
+if "$python" -c 'import _sqlite3, sys; sys.exit(".so" not in _sqlite3.__file__)' 2>err; then
+	lever queries 'queries price' 'price \(_sqlite3\)$'
+fi
+# The name of a builtin function is that of the interpreter's symbol table.
+interpreter=$("$python" -c 'import sys; print(sys.executable)')
+libpython=$(ldd "$interpreter" 2>err | awk '/libpython/ { print $3 }')
+if nm "${libpython:-$interpreter}" 2>err | grep -q ' t gc_collect$'; then
+	lever collects 'collects end_of_step' 'end_of_step \(gc\.collect\)$'
+fi
 lever pairs 'pairs row' 'row$'
 lever branches 'branches step' 'step$'
 lever recursion 'recursion walk leaf' 'leaf$'
@@ -83,6 +92,22 @@ like "$(first 'first["Text"]')" "keep.*; with their part of the program's end, w
 is "$(first 'first["Saves High (ns)"] <= frames[0]["Time (ns)"] + 1000')" True 'keeps: no end is above the time'
 is "$(first 'first["Saves Low (ns)"] < 0.29 * first["Saves High (ns)"]')" True \
 	'keeps: the lowest saving leaves the end as it is'
+
+# What is called widens no column so far that the times have no room.
+mkdir -p a_directory_with_a_name_of_its_own_and_a_long_one
+cat >a_directory_with_a_name_of_its_own_and_a_long_one/program.py <<'END_OF_PROGRAM'
+import json
+def function_with_a_long_name(text):
+    return [json.loads(text) for _ in range(100)]
+def main():
+    text = json.dumps(list(range(10000)))
+    for _ in range(8):
+        function_with_a_long_name(text)
+main()
+END_OF_PROGRAM
+pillion -s cpu -o wide "$python" a_directory_with_a_name_of_its_own_and_a_long_one/program.py >out 2>err
+report stats --summary wide.pillion >summary 2>err
+is "$(grep -c -E ' main +[0-9.]+ m?s$' summary)" 1 'a caller has its time in its line'
 
 # A program of the system, whose lines nobody knows, is one place; also where perf takes the samples, from outside.
 if gzip=$(command -v gzip); then

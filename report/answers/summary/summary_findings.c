@@ -12,6 +12,7 @@
 
 /* Widths of texts, of the words in them (paths, names), and of a caller's line. */
 enum { FINDING_WIDTH = 240, FIRST_WIDTH = 300, NAME_WIDTH = 48, LINE_WIDTH = 48 };
+enum { FRAMES_WIDTH = 72 }; /* of a place and a name: their times fit beside them */
 enum { FIRST_MORE = 2 };
 
 /* ", called from train.py:8" */
@@ -89,7 +90,7 @@ static void add_own(const struct fix_first_frame *f, struct buffer *out)
 static void summary_frames(const struct fix_first_cause *cause, struct buffer *out)
 {
 	SCOPED(texts) places = {0}, names = {0};
-	size_t wide = 0, wide_name = 0;
+	size_t wide = 0, wide_name = 0, last = 0;
 	bool has_lines = false;
 
 	for (size_t i = 0; i < cause->frame_count; i++)
@@ -108,12 +109,16 @@ static void summary_frames(const struct fix_first_cause *cause, struct buffer *o
 		text_fit(&place, name.data, NAME_WIDTH);
 		texts_add(&names, "%*s%s", has_lines ? 0 : (int)(2 * i), "", buffer_string(&place));
 		wide = text_width(places.items[i]) > wide ? text_width(places.items[i]) : wide;
-		wide_name = text_width(names.items[i]) > wide_name ? text_width(names.items[i]) : wide_name;
+		last = text_width(names.items[i]);
+		if (last > wide_name && (i + 1 < cause->frame_count || wide + last <= FRAMES_WIDTH))
+			wide_name = last;
 	}
 	for (size_t i = 0; i < cause->frame_count; i++) {
+		size_t width = text_width(names.items[i]);
+
 		buffer_print(out, "%*s %s%*s%s%s%*s  ", SUMMARY_LABEL, "", places.items[i],
 			     (int)(wide - text_width(places.items[i])), "", has_lines ? "  " : "", names.items[i],
-			     (int)(wide_name - text_width(names.items[i])), "");
+			     width < wide_name ? (int)(wide_name - width) : 0, "");
 		rule_time(out, cause->frames[i].ns);
 		if (i + 1 == cause->frame_count)
 			add_own(&cause->frames[i], out);

@@ -45,6 +45,30 @@ def parse(seconds):
     return sum(len(setting("7")) for _ in until(seconds))
 
 
+# One query for each row.
+def price(shop, item):
+    return shop.execute("select sum(price) from items where item = ?", (item,)).fetchone()
+
+
+def queries(seconds):
+    import sqlite3
+
+    shop = sqlite3.connect(":memory:")
+    shop.execute("create table items (item integer, price integer)")
+    shop.executemany("insert into items values (?, 1)", [(i,) for i in range(5000)])
+    return sum(bool(price(shop, i)) for i, _ in enumerate(until(seconds)))
+
+
+# Garbage is collected at the end of each step.
+def end_of_step():
+    gc.collect()
+
+
+def collects(seconds):
+    kept = [[i] for i in range(100000)]
+    return sum(end_of_step() or len(kept) for _ in until(seconds))
+
+
 # A function that is called for each pair, where each calls another one that is short.
 def weight(a, b):
     return (a * b) % 7
