@@ -8,6 +8,7 @@
 
 #include "report/base/parallel.h"
 #include "report/events/filter.h"
+#include "report/names/python.h"
 
 const char *const by_names[BY_COUNT] = {"", "process", "rank", "host", "thread", "device", "range"};
 
@@ -44,7 +45,7 @@ void scan_events(struct scan *s, void (*visit)(struct scan *, const struct event
 {
 	for (size_t i = 0; i < s->context->model->image_count; i++) {
 		s->image = &s->context->model->images[i];
-		if (scan_is_mine(s->context, s->image))
+		if (scan_is_mine(s->context, s->image) && (!s->code || python_has_code(s->image->trace, s->code)))
 			scan_image(s, visit);
 	}
 }

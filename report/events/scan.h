@@ -73,6 +73,7 @@ struct scan {
 	uint32_t groups; /* likewise bits of enum tf_group: threads without such calls are skipped */
 	uint32_t kinds;	 /* likewise bits of enum tf_kind */
 	uint32_t call_args; /* see struct cursor: calls without any of these are not visited */
+	bool (*code)(const char *file); /* images without Python code of such a file are skipped; NULL: none is */
 	bool is_unfiltered; /* all device records, whatever the filter is */
 	/* for device_scan_image and _calls */
 	const uint8_t *chunks; /* by trace.chunks: which are read; NULL: all */

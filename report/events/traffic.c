@@ -7,8 +7,7 @@ static uint64_t traffic_number(const struct tf_traffic *t, enum tf_traffic_numbe
 {
 	uint64_t value = 0;
 
-	for (unsigned i = TF_DATA_BYTES; i-- > 0;)
-		value = value << 8 | t->numbers[number][i];
+	memcpy(&value, t->numbers[number], TF_DATA_BYTES);
 	return value;
 }
 

@@ -217,3 +217,21 @@ bool python_has_file(const struct trace *t, uint32_t stack, bool (*is_wanted)(co
 	python_frames(t, stack, &search, search_file);
 	return search.has;
 }
+
+bool python_has_code(const struct trace *t, bool (*is_wanted)(const char *file))
+{
+	SCOPED(buffer) file = {0};
+
+	blobs_each(b, t, TF_BLOB_PYTHON_CODE) {
+		buffer_clear(&file);
+		if (python_file(t, b->id, &file) && is_wanted(buffer_string(&file)))
+			return true;
+	}
+	return false;
+}
+
+bool python_any_file(const char *file)
+{
+	(void)file;
+	return true;
+}

@@ -31,5 +31,10 @@ void python_frames(const struct trace *t, uint32_t stack, void *context, python_
 /* Whether `is_wanted` is true for the file of any Python frame of the stack. */
 bool python_has_file(const struct trace *t, uint32_t stack, bool (*is_wanted)(const char *file));
 
+/* Likewise for the file of any Python code that is in the trace, which may be NULL. */
+bool python_has_code(const struct trace *t, bool (*is_wanted)(const char *file));
+/* One that is true for any file. */
+bool python_any_file(const char *file);
+
 /* 0: not known. */
 uint32_t python_first_line(const struct trace *t, uint32_t code);

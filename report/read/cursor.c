@@ -86,17 +86,25 @@ static void skip_torn(struct cursor *c)
 	c->at = skip_kind(skip_kind(next, c->end, TF_ARG), c->end, TF_DATA);
 }
 
-/* False if the blob is incomplete; its head and what exists of it are then skipped. */
-static bool take_blob(struct cursor *c, uint64_t slot, struct event *e)
+/* False if the blob is incomplete: of it, too, what exists is skipped. */
+static bool skip_blob(struct cursor *c, uint64_t slot)
 {
-	const uint64_t *data = c->at + 1, *after = skip_kind(data, c->end, TF_DATA);
+	const uint64_t *data = c->at + 1;
 	size_t pieces = (tf_blob_length(slot) + TF_DATA_BYTES - 1u) / TF_DATA_BYTES;
 
-	c->at = after;
-	if ((size_t)(after - data) < pieces) {
-		c->broken++;
+	c->at = skip_kind(data, c->end, TF_DATA);
+	if ((size_t)(c->at - data) >= pieces)
+		return true;
+	c->broken++;
+	return false;
+}
+
+static bool take_blob(struct cursor *c, uint64_t slot, struct event *e)
+{
+	const uint64_t *data = c->at + 1;
+
+	if (!skip_blob(c, slot))
 		return false;
-	}
 	*e = (struct event){
 		.kind = TF_BLOB,
 		.blob = (uint8_t)tf_blob_kind(slot),
@@ -249,7 +257,7 @@ static bool skip_call(struct cursor *c, uint64_t slot)
 	return true;
 }
 
-bool cursor_step(struct cursor *c, struct event *e)
+static inline __attribute__((always_inline)) bool step(struct cursor *c, bool has_definitions, struct event *e)
 {
 	for (;;) {
 		uint64_t slot;
@@ -298,6 +306,10 @@ bool cursor_step(struct cursor *c, struct event *e)
 		{
 			const uint64_t *at = c->at;
 
+			if (!has_definitions && tf_blob_kind(slot) != TF_BLOB_PAYLOAD) {
+				skip_blob(c, slot);
+				break;
+			}
 			if (!take_blob(c, slot, e) || (c->is_old && cursor_is_old(c, e)))
 				break;
 			if (e->blob != TF_BLOB_PAYLOAD)
@@ -314,6 +326,11 @@ bool cursor_step(struct cursor *c, struct event *e)
 			c->at = skip_kind(skip_kind(c->at + 1, c->end, TF_ARG), c->end, TF_DATA);
 		}
 	}
+}
+
+bool cursor_step(struct cursor *c, struct event *e)
+{
+	return step(c, true, e);
 }
 
 /* Most events are calls, and most readers skip none of them. */
@@ -334,10 +351,7 @@ bool cursor_next(struct cursor *c, struct event *e)
 {
 	if (next_is_plain_call(c, e))
 		return true;
-	while (cursor_step(c, e))
-		if (e->kind != TF_BLOB)
-			return true;
-	return false;
+	return step(c, false, e);
 }
 
 void cursor_pass_calls(struct cursor *c, struct passed_calls *sums)

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "report/names/python.h"
 #include "report/names/symbol.h"
 #include "report/names/symbol_file.h"
 #include "opened.h"
@@ -446,6 +447,25 @@ Test(symbol, puts_python_frames_in_the_place_of_the_loop_that_ran_them)
 	add_codes(3);
 	add_stack(native, 4, python, sizeof(python));
 	assert_stack("c.so+0x1 <- a (f.py:10) <- b (f.py:10) <- c.so+0x3 <- c (f.py:10)");
+}
+
+static bool is_f(const char *file)
+{
+	return !strcmp(file, "f.py");
+}
+
+static bool is_g(const char *file)
+{
+	return !strcmp(file, "g.py");
+}
+
+Test(symbol, knows_the_files_of_python_code)
+{
+	add_self(NULL, 0);
+	add_codes(2);
+	open_model(true);
+	cr_assert(python_has_code(model.images->trace, is_f) && python_has_code(model.images->trace, python_any_file));
+	cr_assert_not(python_has_code(model.images->trace, is_g) || python_has_code(NULL, python_any_file));
 }
 
 Test(symbol, an_invocation_that_has_just_begun_has_no_python_frame)

@@ -166,7 +166,8 @@ void rule_recompilation(struct rules *r, struct finding *f)
 	rule_call_columns(f);
 	add_functions(&p);
 	scan_events(&(struct scan){.context = r->context, .args = 1u << TF_ARG_STACK,
-				   .call_args = 1u << TF_ARG_STACK, .more = &p}, visit_compilation);
+				   .call_args = 1u << TF_ARG_STACK, .code = is_compiler_file, .more = &p},
+		    visit_compilation);
 	order = places_in_order(p.aggregate.count, rows_by_total, p.aggregate.rows);
 	for (size_t i = 0; i < p.count && shown < ROWS; i++) {
 		const struct aggregate_row *row = &p.aggregate.rows[order[i]];

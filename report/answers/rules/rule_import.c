@@ -340,7 +340,8 @@ void rule_import_heavy(struct rules *r, struct finding *f)
 			    .has_samples = mem_alloc((processes + 1) * sizeof(*p.has_samples))};
 
 	rule_call_columns(f);
-	scan_events(&(struct scan){.context = r->context, .call_args = 1u << TF_ARG_STACK, .more = &p}, visit_import);
+	scan_events(&(struct scan){.context = r->context, .call_args = 1u << TF_ARG_STACK, .code = python_any_file,
+				   .more = &p}, visit_import);
 	aggregate_sort(&p.rows);
 	for (size_t i = 0; i < processes; i++)
 		if (p.all_ns[i])

@@ -74,6 +74,7 @@ static const struct process *python_worst(struct python_times *p, void (*visit)(
 				   .args = 1u << TF_ARG_STACK,
 				   .call_args = 1u << TF_ARG_STACK,
 				   .groups = 1u << TF_GROUP_OSRT,
+				   .code = p->is_wanted,
 				   .more = p},
 		    visit);
 	worst = python_find(p, f, percent, calls);

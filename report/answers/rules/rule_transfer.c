@@ -218,7 +218,8 @@ void rule_process_transfer(struct rules *r, struct finding *f)
 			      .sums = mem_alloc((r->context->model->process_count + 1) * sizeof(*t.sums))};
 
 	rule_call_columns(f);
-	scan_events(&(struct scan){.context = r->context, .call_args = 1u << TF_ARG_STACK, .more = &t}, visit_transfer);
+	scan_events(&(struct scan){.context = r->context, .call_args = 1u << TF_ARG_STACK, .code = python_any_file,
+				   .more = &t}, visit_transfer);
 	judge_messages(&t, f);
 	if (!f->cost_ns)
 		judge_pieces(&t, f);
