@@ -116,7 +116,7 @@ struct saving fix_first_told(const struct fix_first_cause *cause, struct buffer 
 	}
 	if (s.cost_ns > whole_ns + whole_ns * SAVING_PERCENT / 100) { /* what is less is how runs differ */
 		whole_ns = s.cost_ns;
-		buffer_text(ret_whole, cause->line ? "; its line takes " : "; all of it takes ");
+		buffer_text(ret_whole, cause->line && cause->line->line ? "; its line takes " : "; all of it takes ");
 		rule_time(ret_whole, whole_ns);
 		buffer_text(ret_whole, " in all threads");
 	}

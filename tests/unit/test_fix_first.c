@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "report/answers/fix_first.h"
 #include "summarized.h"
 
 static struct writer w;
@@ -178,6 +179,22 @@ Test(fix_first, a_part_is_no_larger_than_its_whole)
 	summary = summary_with_delay(20000, 900, 19000);
 	cr_expect(strstr(summary, "FIX FIRST  train.py computes 4 % of the time, 900 ms"), "%s", summary);
 	cr_expect(strstr(summary, "; a change there saves at most 900 ms\n"), "%s", summary);
+}
+
+Test(fix_first, a_program_without_lines_has_no_line_that_takes_long)
+{
+	const struct code_line lines[] = {{.function = "[find]"}, {.function = "main", .file = "find.c", .line = 7}};
+	static const char *const wanted[] = {"; all of it takes 5.00 us in all threads",
+					     "; its line takes 5.00 us in all threads"};
+
+	for (size_t i = 0; i < 2; i++) {
+		SCOPED(buffer) whole = {0};
+
+		fix_first_told(&(struct fix_first_cause){.line = &lines[i], .whole_ns = 1000,
+							 .saves = {.saved_ns = 5000, .high_ns = 6000, .cost_ns = 5000}},
+			       &whole);
+		cr_assert_str_eq(whole.data, wanted[i]);
+	}
 }
 
 Test(fix_first, where_the_user_computes_is_shown_however_little)
