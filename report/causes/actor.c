@@ -60,7 +60,7 @@ static void add_image(struct causality *s, const struct image *image, uint64_t e
 		end_ns = a->start_ns;
 	a->end_ns = end_ns;
 	for (size_t i = 0; t && i < t->thread_count; i++)
-		if (&t->threads[i] != first && !(t->threads[i].page && t->threads[i].page->chunk.is_tool))
+		if (&t->threads[i] != first && !thread_is_tool(&t->threads[i]))
 			add_thread(s, image, &t->threads[i], end_ns); /* moves the actors */
 }
 

@@ -255,6 +255,10 @@ bool thread_current(const struct trace_thread *thread, uint32_t *ret_function, u
 /* Likewise the outermost one. */
 bool thread_outer(const struct trace_thread *thread, uint32_t *ret_function, uint64_t *ret_start);
 
+/* A thread of the driver's tools: as the recorder says, or because it handed device records over and made no CUDA call
+ * (CUPTI's thread waits for the first time before it hands anything over, so that the recorder has not known it). */
+bool thread_is_tool(const struct trace_thread *thread);
+
 /* NULL if there is no such id. */
 const struct function *trace_function(const struct trace *t, uint32_t id);
 

@@ -141,3 +141,11 @@ bool thread_outer(const struct trace_thread *thread, uint32_t *ret_function, uin
 	return call_in_progress(thread, outer, ret_function, ret_start) ||
 	       thread_current(thread, ret_function, ret_start);
 }
+
+bool thread_is_tool(const struct trace_thread *thread)
+{
+	uint32_t cuda = 1u << TF_GROUP_CUDA | 1u << TF_GROUP_CUDA_DRIVER;
+
+	return (thread->page && thread->page->chunk.is_tool) ||
+	       (thread->has_device_records && !(thread->groups & cuda));
+}

@@ -260,18 +260,13 @@ static const struct trace_thread *main_thread(const struct image *image)
 	return NULL;
 }
 
-static bool is_tool(const struct trace_thread *t)
-{
-	return t->page && t->page->chunk.is_tool;
-}
-
 static void add_image(struct maker *k, const struct image *image, uint64_t end_ticks)
 {
 	const struct trace_thread *first = main_thread(image);
 
 	add_main(k, image, first, end_ticks);
 	for (size_t i = 0; image->trace && i < image->trace->thread_count; i++)
-		if (&image->trace->threads[i] != first && !is_tool(&image->trace->threads[i]))
+		if (&image->trace->threads[i] != first && !thread_is_tool(&image->trace->threads[i]))
 			add_recorded(k, image, &image->trace->threads[i], end_ticks);
 }
 

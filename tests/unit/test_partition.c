@@ -132,6 +132,29 @@ Test(partition, gives_blocked_time_to_waits_first)
 	cr_assert_eq(got->unexplained_ns, 0);
 }
 
+/* CUPTI's thread waits before it hands the first device records over. One that makes CUDA calls is the program's,
+ * though records are handed over in its calls. */
+Test(partition, has_no_threads_that_only_hand_device_records_over)
+{
+	const struct writer_device_record none[1] = {{0}};
+	struct writer_thread t, program, cupti;
+	struct writer w;
+
+	begin_process(&w, 1, 10, BEGIN);
+	writer_thread(&w, &t, 10, "main", TF_PAGE);
+	writer_thread(&w, &program, 11, "program", TF_PAGE);
+	writer_thread(&w, &cupti, 12, "cupti", TF_PAGE);
+	writer_call(&t, functions[SLEEP], BEGIN + 400 * MS, 300 * MS, NULL, 0);
+	writer_call(&program, functions[SYNC], BEGIN + 400 * MS, 300 * MS, NULL, 0);
+	writer_device(&program, TF_DEVICE_TIME_MONOTONIC, none, 1);
+	writer_call(&cupti, functions[COND_WAIT], BEGIN + 400 * MS, 300 * MS, NULL, 0);
+	writer_device(&cupti, TF_DEVICE_TIME_MONOTONIC, none, 1);
+	finish(&w, TF_END_EXIT, BEGIN + 1000 * MS);
+	made(2);
+	for (size_t i = 0; i < partition.count; i++)
+		cr_expect_neq(partition.threads[i].thread->tid, 12);
+}
+
 /* As Linux 6.18 accounts some threads of an overloaded machine. */
 Test(partition, does_not_believe_a_run_delay_that_a_sleep_contradicts)
 {

@@ -217,7 +217,7 @@ bool steps_of_calls(const struct report_context *c, const struct image *image, c
 	struct event e;
 
 	since = thread->first_ticks > since ? thread->first_ticks : since;
-	if (!(thread->kinds & 1u << TF_CALL) || (thread->page && thread->page->chunk.is_tool))
+	if (!(thread->kinds & 1u << TF_CALL) || thread_is_tool(thread))
 		return false;
 	g.attribution.symbols = c->symbols;
 	g.functions = mem_alloc((image->trace->functions->count + 1) * sizeof(*g.functions));
