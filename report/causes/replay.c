@@ -3,13 +3,24 @@
 
 #include <stdlib.h>
 
+/* An operation follows the previous one of its stream within QUEUED_NS if it was there in time. */
+enum { QUEUED_NS = 5000 };
+
+/* An operation that begins later than the previous one lets it was not there in time, though its launch had begun. */
+static bool came_late(const struct graph *g, const struct run_node *n, uint32_t previous)
+{
+	return n->kind == NODE_OPERATION &&
+	       n->end_ns > g->nodes[previous].end_ns + g->parts[n->parts].ns + QUEUED_NS;
+}
+
 bool replay_is_bound(const struct graph *g, uint32_t node)
 {
 	const struct run_node *n = &g->nodes[node];
 	uint32_t previous = graph_previous(g, node);
 
 	return n->source != NODE_NONE &&
-	       (previous == NODE_NONE || g->nodes[n->source].end_ns >= g->nodes[previous].end_ns);
+	       (previous == NODE_NONE || g->nodes[n->source].end_ns >= g->nodes[previous].end_ns ||
+		came_late(g, n, previous));
 }
 
 static bool is_input(const struct edit *edit, const struct run_node *n, uint32_t what)
@@ -104,7 +115,7 @@ static double end_of_operation(const struct graph *g, const struct edit *edit, c
 
 	if (n->source == NODE_NONE)
 		begin = before + start - (double)free;
-	else if (source > free)
+	else if (replay_is_bound(g, node))
 		begin = larger(before, ends[n->source] + launch);
 	else
 		begin = larger(before + start - (double)free,

@@ -303,6 +303,32 @@ Test(causes, operations_of_a_stream)
 	cr_expect_geq(run(), 50);
 }
 
+/* The host launches operations of 10 every 20000 ns, and each begins 30000 ns after that: 10000 after the launch of the
+ * next one, 19990 after the end of the previous one, for which it does not wait. */
+Test(causes, operations_that_come_late_wait_for_their_launch)
+{
+	enum { COUNT = 10, EACH = 20000, LATE = 30000 };
+	const uint64_t last = (COUNT - 1) * EACH + LATE + 10;
+
+	g.launch_ns = LATE;
+	for (uint64_t i = 0; i < COUNT; i++)
+		graph_edge(&g, 0, i * EACH + 1, 1, i * EACH + LATE + 10);
+	graph_edge(&g, 1, last, 0, last + 5);
+	graph_edges_done(&g);
+	graph_begin(&g, 0, 0);
+	graph_work(&g, COUNT * EACH, A);
+	graph_call(&g, last + 5, WAIT, true);
+	graph_end(&g, true);
+	graph_begin(&g, 1, 0);
+	for (uint64_t i = 0; i < COUNT; i++)
+		graph_operation(&g, i * EACH + LATE, i * EACH + LATE + 10, KERNEL);
+	graph_end(&g, false);
+	graph_finish(&g);
+	assert_exact();
+	factors[A] = 0;
+	cr_expect_leq(run(), LATE + 10 * COUNT + 5.0);
+}
+
 Test(causes, a_wait_that_is_removed_is_made_by_the_last_one)
 {
 	uint8_t no_waits[WHATS] = {[WAIT] = 1};
@@ -501,82 +527,6 @@ Test(causes, work_after_a_removed_wait_for_all_streams_overlaps_them)
 	edit.no_waits = no_waits;
 	cr_expect_float_eq(run(), 425, 0.01);
 }
-
-/* ---- short calls ---- */
-
-static double calls_ns[8];
-
-static void add_ns(void *context, uint32_t what, double ns)
-{
-	(void)context;
-	calls_ns[what] += ns;
-}
-
-Test(causes, short_calls_belong_to_the_lines_of_samples_in_them)
-{
-	struct image image = {0};
-	struct editables e;
-	uint32_t rest, without_line, at_line, pool = 0;
-
-	editables_init(&e, NULL);
-	rest = editable_rest(&e, &image);
-	without_line = editable_named(&e, EDITABLE_CALL, "open", NULL, 0);
-	at_line = editable_named(&e, EDITABLE_CALL, "open at a line", NULL, 0);
-	for (int i = 0; i < 1000; i++)
-		pool = editable_short_call(&e, rest, without_line, 5);
-	editable_pool_sample(&e, pool, at_line, 10000000);
-	editables_finish(&e);
-	editable_divide(&e, editable_of_pool(&e, pool), 5000, NULL, add_ns);
-	cr_expect_float_eq(calls_ns[at_line], 5000, 1);
-	cr_expect_float_eq(calls_ns[without_line], 0, 1);
-	cr_expect_eq(e.pools[pool & ~EDITABLE_OF_POOL].calls, 1000);
-	editables_done(&e);
-}
-
-Test(causes, short_calls_without_samples_have_no_line)
-{
-	struct image image = {0};
-	struct editables e;
-	uint32_t rest, without_line, computes, pool;
-
-	editables_init(&e, NULL);
-	rest = editable_rest(&e, &image);
-	without_line = editable_named(&e, EDITABLE_CALL, "open", NULL, 0);
-	computes = editable_cpu(&e, &image, 0);
-	for (int i = 0; i < 10; i++) /* of the program, which is no reason to think that the calls do that */
-		editable_pool_sample(&e, EDITABLE_OF_POOL | rest, computes, 10000000);
-	pool = editable_short_call(&e, rest, without_line, 5000);
-	editables_finish(&e);
-	editable_divide(&e, editable_of_pool(&e, pool), 5000, NULL, add_ns);
-	cr_expect_float_eq(calls_ns[without_line], 5000, 1);
-	editables_done(&e);
-}
-
-/* 30 ms of calls, of which a sample has 10; one call in four that was long enough for a stack was at that line. */
-Test(causes, short_calls_without_samples_are_as_those_that_are_a_little_longer)
-{
-	struct image image = {0};
-	struct editables e;
-	uint32_t rest, without_line, at_line, at_other_line, pool = 0;
-
-	editables_init(&e, NULL);
-	rest = editable_rest(&e, &image);
-	without_line = editable_named(&e, EDITABLE_CALL, "fsync", NULL, 0);
-	at_line = editable_named(&e, EDITABLE_CALL, "fsync at a line", NULL, 0);
-	at_other_line = editable_named(&e, EDITABLE_CALL, "fsync at another line", NULL, 0);
-	for (int i = 0; i < 1000; i++)
-		pool = editable_short_call(&e, rest, without_line, 30000);
-	editable_pool_sample(&e, pool, at_line, 10000000);
-	for (int i = 0; i < 400; i++)
-		editable_stacked_call(&e, rest, without_line, i % 4 ? at_other_line : at_line);
-	editables_finish(&e);
-	editable_divide(&e, editable_of_pool(&e, pool), 30000000, NULL, add_ns);
-	cr_expect_float_eq(calls_ns[at_line], 15000000, 100);
-	cr_expect_float_eq(calls_ns[at_other_line], 15000000, 100);
-	cr_expect_float_eq(calls_ns[without_line], 0, 100);
-	editables_done(&e);
-}
-
 Test(causes, a_delay_after_each_call_lengthens_short_calls)
 {
 	struct editable items[WHATS] = {[A] = {.kind = EDITABLE_CALL}};
