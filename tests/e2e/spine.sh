@@ -75,7 +75,7 @@ if nm "${libpython:-$interpreter}" 2>err | grep -q ' t gc_collect$'; then
 fi
 lever pairs 'pairs row' 'row$'
 lever branches 'branches step' 'step$'
-lever recursion 'recursion walk leaf' 'leaf$'
+lever recursion 'recursion walk leaf' 'leaf( \(sum\))?$'
 lever parts 'parts lines' 'lines$'
 is "$(first 'first["Saves Low (ns)"] < 0.25 * first["Saves High (ns)"]')" True \
 	'parts: no line has the usual part, so that the lowest saving is that of the heaviest line'
