@@ -56,7 +56,8 @@ Test(jax, texts)
 	reads("TSL", "Thunk:#hlo_op=fusion.1#", JAX_OP, "fusion.1", "fusion.1");
 	reads("TSL", "Thunk:#name=jit_f#", JAX_OP, "jit_f", "jit_f");
 	reads("TSL", "Thunk:#hlo_op=#", JAX_OP, "", "");
-	reads("TSL", "XlaCompileBackend:#module=jit_f,program_id=7#", JAX_BUILD, "f", "jit_f");
+	reads("TSL", "XlaCompileBackend:#module=jit_f,program_id=7#", JAX_PART, "f", "jit_f");
+	reads("TSL", "XlaCompile:#module=jit_f,program_id=7#", JAX_BUILD, "f", "jit_f");
 	reads("TSL", "XlaCompile:#", JAX_NONE, "", "");
 	reads("TSL", "", JAX_NONE, "", "");
 }
@@ -102,6 +103,8 @@ enum {
 	FUSION,
 	COMMAND_BUFFER,
 	BUILD_H,
+	PART_H,
+	PART_OF_OWN,
 	CACHE_REQUEST,
 	CACHE_HIT,
 	CACHE_WRITE,
@@ -127,6 +130,8 @@ static const char *const texts[] = {
 	"Thunk:#hlo_op=fusion.1#",
 	"Thunk:#name=command_buffer_1#",
 	"XlaCompile:#module=jit_h,program_id=8#",
+	"XlaCompileGpuAsm:#module=jit_h#",
+	"XlaCompileBackend:#module=gemm_fusion_dot,program_id=9#",
 	"cache request",
 	"cache hit",
 	"cache write",
@@ -349,16 +354,29 @@ Test(jax, modules_of_one_name)
 	      "0.0,0,0,4,1,command_buffer_1,jit_f,f (a.py:3),range,,\n");
 }
 
-/* XLA alone, without --jax. */
+/* XLA alone, without --jax. Its other thread compiles parts of the module, and kernels that it compares. */
 static void job_of_xla(struct job *j)
 {
 	range(&j->t, XLAS, BUILD_H, 100, 0);
 	range(&j->t, XLAS, BUILD_H, 120, 150);
 	range(&j->t, XLAS, BUILD_H, 0, 180);
+	range(&j->xla, XLAS, PART_H, 110, 160);
+	range(&j->xla, XLAS, PART_OF_OWN, 165, 175);
 	range(&j->t, XLAS, MODULE_H, 200, 0);
 	launch(j, &j->t, 3, 201, 9);
 	range(&j->t, XLAS, MODULE_H, 0, 205);
 	range(&j->t, XLAS, MODULE_H, 300, 302);
+}
+
+/* XLA without a range around these. */
+static void job_of_parts(struct job *j)
+{
+	range(&j->t, XLAS, PART_H, 100, 180);
+}
+
+Test(jax, parts_without_a_whole_are_the_compilation)
+{
+	check(job_of_parts, "jax_sum", 0, "100.0,80,0,0,80,1,0,0,,0,0,h,,\n");
 }
 
 Test(jax, without_our_ranges_there_are_those_of_xla)

@@ -20,6 +20,7 @@ struct placing {
 	struct map callable; /* the name of a module -> that of its only RUN + 1, or AMBIGUOUS */
 	/* Of each node the innermost one, itself included, that is a RUN; that is a phase, or a RUN outside of them. */
 	size_t *run, *timed;
+	bool has_builds;
 };
 
 enum { AMBIGUOUS = UINT32_MAX };
@@ -104,6 +105,7 @@ static struct word word_of(struct placing *p, const struct nvtx_node *n)
 		w.full = name_number(r, t.full, t.full_length);
 		w.module = module_number(r, t.name, t.length);
 		r->has_calls |= t.kind == JAX_RUN || jax_is_phase(t.kind);
+		p->has_builds |= t.kind == JAX_BUILD;
 	}
 	return w;
 }
@@ -163,8 +165,10 @@ static void place(struct placing *p, size_t i)
 
 	is_in_phase = timed != NVTX_NO_PARENT && r->places[timed].kind != JAX_RUN;
 	*at = (struct jax_place){.kind = w->kind, .full = w->full, .self = n->end - n->start};
+	if (w->kind == JAX_PART) /* where XLA has no range around the parts, they are the compilation */
+		at->kind = p->has_builds ? JAX_NONE : JAX_BUILD;
 	/* XLA compiles within our phase, or in other threads meanwhile; its ranges nest. */
-	if (w->kind == JAX_BUILD && (r->has_calls || is_in_phase))
+	if (at->kind == JAX_BUILD && (r->has_calls || is_in_phase))
 		at->kind = JAX_NONE;
 	at->is_staged = w->kind == JAX_RUN && is_in_phase;
 	at->module = w->kind == JAX_MODULE ? i : is_outermost ? NVTX_NO_PARENT : r->places[n->parent].module;

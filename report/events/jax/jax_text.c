@@ -110,10 +110,10 @@ static bool parse_xla(const char *text, struct jax_text *ret)
 						 jax_text_field(text, "name", &ret->name, &ret->length)))
 		ret->kind = JAX_OP;
 	else if (text_begins_with(text, "XlaCompile") && jax_text_field(text, "module", &ret->name, &ret->length))
-		ret->kind = JAX_BUILD;
+		ret->kind = text_begins_with(text, "XlaCompile:") ? JAX_BUILD : JAX_PART;
 	ret->full = ret->name;
 	ret->full_length = ret->length;
-	if (ret->kind == JAX_MODULE || ret->kind == JAX_BUILD)
+	if (ret->kind == JAX_MODULE || ret->kind == JAX_BUILD || ret->kind == JAX_PART)
 		strip_transform(ret);
 	return ret->kind != JAX_NONE;
 }

@@ -16,7 +16,8 @@
 #define JAX_XLA_DOMAIN "TSL"
 
 /* RUN: a call of a jitted function. TRACE, LOWER, COMPILE: of Python to a jaxpr, to StableHLO, to machine code.
- * MODULE: XLA executes a module, OP: one of its operations, BUILD: XLA compiles a module. REQUEST, HIT, WRITE: of the
+ * MODULE: XLA executes a module, OP: one of its operations, BUILD: XLA compiles a module, PART: a part of that, in any
+ * thread, or a module of its own by which XLA compares kernels. REQUEST, HIT, WRITE: of the
  * cache. MISS: of the cache of traced functions. */
 enum jax_kind {
 	JAX_NONE,
@@ -27,6 +28,7 @@ enum jax_kind {
 	JAX_MODULE,
 	JAX_OP,
 	JAX_BUILD,
+	JAX_PART,
 	JAX_REQUEST,
 	JAX_HIT,
 	JAX_WRITE,
