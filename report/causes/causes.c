@@ -243,18 +243,27 @@ static void take_file_call(struct builder *b, const struct event *e, bool has_st
 	all->items[call->what].calls--; /* it is one of these */
 }
 
+/* The first piece that began at that time or later: a call that began then contains it. */
+static size_t first_inside(const struct builder *b, uint64_t start_ns)
+{
+	size_t first = b->count;
+
+	while (first && b->pending[first - 1].start_ns >= start_ns)
+		first--;
+	return first;
+}
+
 /* The last of sleeps after which the end of a process is found: they waited until then. When the rest begins. */
 static uint64_t take_sleep(struct builder *b, uint32_t what, uint64_t start_ns, uint64_t end_ns)
 {
-	const struct sleeps_in_row *row = linker_sleeps(b->linker, b->actor, end_ns);
+	const struct row_of_calls *row = linker_sleeps(b->linker, b->actor, end_ns);
 	struct thread_piece p;
 
 	if (!row || row->found_ns <= start_ns || row->found_ns >= end_ns)
 		return start_ns;
 	p = (struct thread_piece){
 		.start_ns = row->start_ns, .end_ns = row->found_ns, .what = what, .of = what, .has_edge = true};
-	while (b->count && b->pending[b->count - 1].start_ns >= p.start_ns)
-		b->count--;
+	b->count = first_inside(b, p.start_ns);
 	push(b, &p);
 	return row->found_ns;
 }
@@ -271,7 +280,6 @@ static void take_call(struct builder *b, const struct event *e)
 	if (s->editables.items[what].waits == BLOCKED_SLEEP)
 		start_ns = take_sleep(b, what, start_ns, end_ns);
 	p = &b->pending[b->count];
-	first = b->count;
 	*p = (struct thread_piece){.start_ns = start_ns, .end_ns = end_ns, .what = what};
 	if (p->end_ns - p->start_ns >= CAUSES_WAIT_NS && is_wait(s->editables.items[p->what].waits))
 		p->alone = event_timed_out(e, s->editables.items[p->what].waits == BLOCKED_POLL) ? GRAPH_TIMER
@@ -280,8 +288,7 @@ static void take_call(struct builder *b, const struct event *e)
 	if (p->has_edge)
 		p->start_ns = mpi_waits_since(b->linker, b->actor, p->start_ns, p->end_ns);
 	p->of = p->what;
-	while (first && b->pending[first - 1].start_ns >= p->start_ns)
-		first--;
+	first = first_inside(b, p->start_ns);
 	if (stack || p->has_edge || p->alone)
 		s->editables.items[p->what].calls++;
 	else

@@ -54,35 +54,25 @@ struct actor_calls {
 	size_t *first; /* by actor, and one more */
 };
 
-/* Of a thread, with little between them: it may look for something. */
-struct sleeps_in_row {
-	uint64_t start_ns, end_ns;
-	uint64_t found_ns; /* when that ended whose end it found then; 0: nothing known */
-	uint32_t found;	   /* this actor */
-};
-
-struct all_sleeps {
-	struct sleeps_in_row *items; /* by actor, then by time */
-	size_t count, capacity;
-	size_t *first; /* by actor, and one more */
-};
-
 struct moments {
 	struct moment *items; /* by actor, then by time */
 	size_t count, capacity;
 };
 
-enum mpi_calls_kind { MPI_CALL_LONG, MPI_CALLS_SHORT, MPI_CALLS_POLL };
+/* Calls of MPI: a long one; short ones of any function; those that look and return at once. Sleeps. */
+enum calls_kind { CALL_LONG, CALLS_SHORT, CALLS_POLL, CALLS_SLEEP };
 
-/* A long call of MPI, or short ones in a row: of any function, or of those that look and return at once. */
-struct mpi_calls {
+/* Calls in a row of a thread, with little between them, or one long call. */
+struct row_of_calls {
 	uint64_t start_ns, end_ns;
-	enum mpi_calls_kind kind;
-	bool is_alone; /* it waits for no other rank */
+	enum calls_kind kind;
+	bool is_alone;	   /* of MPI: it waits for no other rank */
+	uint32_t found;	   /* of sleeps: the actor whose end the thread found then */
+	uint64_t found_ns; /* when that had ended; 0: nothing known */
 };
 
-struct calls_of_mpi {
-	struct mpi_calls *items; /* by actor, then by end */
+struct rows_of_calls {
+	struct row_of_calls *items; /* by actor, then by time */
 	size_t count, capacity;
 	size_t *first; /* by actor, and one more */
 };
@@ -104,8 +94,7 @@ struct linker {
 	uint32_t *last_of;	/* by process: the main thread of its last image */
 	struct moments of[MOMENT_KINDS];
 	struct actor_calls long_calls;
-	struct all_sleeps sleeps;
-	struct calls_of_mpi mpi;
+	struct rows_of_calls sleeps, mpi;
 	struct map channels; /* (name, machine) -> number */
 	struct operations operations;
 };
@@ -118,7 +107,7 @@ uint8_t moment_classify(const struct function *f);
 /* The actor's first long call that ended at that time or later, else what follows its last one. */
 size_t linker_long_call(const struct linker *l, uint32_t actor, uint64_t ns);
 /* The actor's last sleeps in a row that began before that time; NULL: none. */
-struct sleeps_in_row *linker_sleeps(const struct linker *l, uint32_t actor, uint64_t ns);
+struct row_of_calls *linker_sleeps(const struct linker *l, uint32_t actor, uint64_t ns);
 /* When the actor was last not in a long call, before that time. `places`: by actor, what the last search for it found,
  * 0 at first; NULL: none is kept. */
 uint64_t linker_last_running(const struct linker *l, size_t *places, uint32_t actor, uint64_t ns);

@@ -62,23 +62,23 @@ static void link_meeting(void *context, const struct mpi_side *sides, size_t cou
 }
 
 /* The actor's first calls that ended at that time or later, else what follows its last ones. */
-static size_t calls_at(const struct calls_of_mpi *all, uint32_t actor, uint64_t ns)
+static size_t calls_at(const struct rows_of_calls *all, uint32_t actor, uint64_t ns)
 {
 	return first_place(i, all->first[actor], all->first[actor + 1], all->items[i].end_ns < ns);
 }
 
 uint64_t mpi_waits_since(const struct linker *l, uint32_t actor, uint64_t start_ns, uint64_t end_ns)
 {
-	const struct calls_of_mpi *all = &l->mpi;
+	const struct rows_of_calls *all = &l->mpi;
 	size_t at = all->count ? calls_at(all, actor, end_ns) : 0;
 	bool is_poll = all->count && at < all->first[actor + 1] && all->items[at].end_ns == end_ns &&
-		       all->items[at].kind == MPI_CALLS_POLL;
+		       all->items[at].kind == CALLS_POLL;
 
 	return is_poll ? all->items[at].start_ns : start_ns;
 }
 
 /* When the actor last began a call of MPI before that time; 0: it had begun none. */
-static uint64_t arrival_of(const struct calls_of_mpi *all, uint32_t actor, uint64_t ns)
+static uint64_t arrival_of(const struct rows_of_calls *all, uint32_t actor, uint64_t ns)
 {
 	size_t at = calls_at(all, actor, ns);
 
@@ -93,7 +93,7 @@ enum { RANKS_MOST = 512 };
 /* Nobody who comes later than the last one can have ended the wait. What follows is the transfer, or a wait for a CPU:
  * at most a quarter. */
 static void link_last(struct linker *l, const uint32_t *callers, size_t count, uint32_t actor,
-		      const struct mpi_calls *wait)
+		      const struct row_of_calls *wait)
 {
 	uint64_t ns = wait->start_ns, least_ns = wait->end_ns - (wait->end_ns - wait->start_ns) / 4;
 	uint32_t from = NODE_NONE;
@@ -114,7 +114,7 @@ static void link_last(struct linker *l, const uint32_t *callers, size_t count, u
 
 static void link_unmatched(const struct linking *k)
 {
-	const struct calls_of_mpi *all = &k->linker->mpi;
+	const struct rows_of_calls *all = &k->linker->mpi;
 	size_t actors = k->linker->causes->actor_count, count = 0;
 	SCOPED_MEMORY uint32_t *callers = mem_alloc((actors + 1) * sizeof(*callers));
 
@@ -123,9 +123,9 @@ static void link_unmatched(const struct linking *k)
 			callers[count++] = i;
 	for (size_t i = 0; i < count && count <= RANKS_MOST; i++)
 		for (size_t at = all->first[callers[i]]; at < all->first[callers[i] + 1]; at++) {
-			const struct mpi_calls *c = &all->items[at];
+			const struct row_of_calls *c = &all->items[at];
 
-			if (c->kind != MPI_CALLS_SHORT && !c->is_alone && c->end_ns - c->start_ns >= CAUSES_WAIT_NS &&
+			if (c->kind != CALLS_SHORT && !c->is_alone && c->end_ns - c->start_ns >= CAUSES_WAIT_NS &&
 			    !map_find(&k->known, callers[i], c->end_ns))
 				link_last(k->linker, callers, count, callers[i], c);
 		}

@@ -171,7 +171,7 @@ static void link_start(struct linker *l, size_t process, uint32_t actor)
  * them is their own. */
 static void find_in_sleeps(struct linker *l, const struct moment *found, uint32_t from)
 {
-	struct sleeps_in_row *row = linker_sleeps(l, found->actor, found->start_ns);
+	struct row_of_calls *row = linker_sleeps(l, found->actor, found->start_ns);
 	uint64_t end_ns = l->causes->actors[from].end_ns;
 
 	if (!row || end_ns <= row->start_ns || end_ns + 1 >= row->end_ns || end_ns < row->found_ns ||
@@ -183,7 +183,7 @@ static void find_in_sleeps(struct linker *l, const struct moment *found, uint32_
 
 static void link_sleeps(struct linker *l)
 {
-	const struct all_sleeps *all = &l->sleeps;
+	const struct rows_of_calls *all = &l->sleeps;
 
 	for (uint32_t actor = 0; actor < l->causes->actor_count; actor++)
 		for (size_t i = all->first[actor]; i < all->first[actor + 1]; i++)

@@ -239,53 +239,54 @@ static bool is_idle(const struct function *f)
 	return is_sleep(f) || (f->group == TF_GROUP_OSRT && f->kind.does & FUNCTION_POLLS);
 }
 
-/* Between calls that look there is so much else at most, or a quarter of the time since the first of them: a thread
- * that looks again and again waits for a CPU, too. Sleeps and yields between them are a part of it. Other short calls
- * in a row count as one. */
+/* Between sleeps, and calls that look, there is so much else at most, or a quarter of the time since the first of them:
+ * a thread that looks again and again waits for a CPU, too. Sleeps and yields between looks are a part of them. Other
+ * short calls in a row count as one. */
 enum { LOOK_NS = 1000000, LOOK_PART = 4 };
 
-static bool is_next(const struct reading_calls *r, const struct mpi_calls *last, const struct mpi_calls *c)
+static bool is_next(const struct row_of_calls *last, const struct row_of_calls *c, uint64_t idle_ns)
 {
 	uint64_t ns = c->start_ns > last->end_ns ? c->start_ns - last->end_ns : 0;
 
-	if (c->kind == MPI_CALL_LONG || last->kind != c->kind)
+	if (c->kind == CALL_LONG || last->kind != c->kind)
 		return false;
-	if (c->kind == MPI_CALLS_SHORT)
+	if (c->kind == CALLS_SHORT)
 		return ns < CAUSES_WAIT_NS;
-	ns = ns > r->idle_ns ? ns - r->idle_ns : 0;
+	ns = ns > idle_ns ? ns - idle_ns : 0;
 	return ns < LOOK_NS || ns * LOOK_PART < last->end_ns - last->start_ns;
+}
+
+/* `idle_ns`: in which the thread slept or yielded before it; UINT64_MAX: it begins a row. */
+static void row_add(const struct reading_calls *r, struct rows_of_calls *all, struct row_of_calls c, uint64_t idle_ns)
+{
+	struct row_of_calls *last = all->count > all->first[r->actor] ? &all->items[all->count - 1] : NULL;
+
+	if (last && idle_ns != UINT64_MAX && is_next(last, &c, idle_ns))
+		last->end_ns = c.end_ns;
+	else
+		list_add(all, c);
 }
 
 static void mpi_add(struct reading_calls *r, const struct event *e)
 {
 	const struct function *f = trace_function(r->image->trace, e->id);
-	struct calls_of_mpi *all = &r->linker->mpi;
-	struct mpi_calls *last = all->count > all->first[r->actor] ? &all->items[all->count - 1] : NULL;
-	struct mpi_calls c = {.start_ns = causes_ns(r->linker->causes, r->image, event_start(e)),
-			      .end_ns = causes_ns(r->linker->causes, r->image, e->ticks),
-			      .kind = f->kind.does & FUNCTION_POLLS	? MPI_CALLS_POLL
-				      : e->duration >= r->wait_ticks ? MPI_CALL_LONG
-								     : MPI_CALLS_SHORT,
-			      .is_alone = (f->kind.parallel & PARALLEL_ALONE) != 0};
+	struct row_of_calls c = {.start_ns = causes_ns(r->linker->causes, r->image, event_start(e)),
+				 .end_ns = causes_ns(r->linker->causes, r->image, e->ticks),
+				 .kind = f->kind.does & FUNCTION_POLLS	? CALLS_POLL
+					 : e->duration >= r->wait_ticks ? CALL_LONG
+									: CALLS_SHORT,
+				 .is_alone = (f->kind.parallel & PARALLEL_ALONE) != 0};
 
-	if (last && is_next(r, last, &c))
-		last->end_ns = c.end_ns;
-	else
-		list_add(all, c);
+	row_add(r, &r->linker->mpi, c, r->idle_ns);
 	r->idle_ns = 0;
 }
 
 /* What looks between sleeps may be too short to be recorded. */
 static void sleep_add(struct reading_calls *r, uint64_t start_ns, uint64_t end_ns)
 {
-	struct all_sleeps *all = &r->linker->sleeps;
-	struct sleeps_in_row *last = all->count > all->first[r->actor] ? &all->items[all->count - 1] : NULL;
-	uint64_t ns = last && start_ns > last->end_ns ? start_ns - last->end_ns : 0;
+	struct row_of_calls c = {.start_ns = start_ns, .end_ns = end_ns, .kind = CALLS_SLEEP};
 
-	if (last && !r->has_found && (ns < LOOK_NS || ns * LOOK_PART < last->end_ns - last->start_ns))
-		last->end_ns = end_ns;
-	else
-		list_add(all, (struct sleeps_in_row){.start_ns = start_ns, .end_ns = end_ns});
+	row_add(r, &r->linker->sleeps, c, r->has_found ? UINT64_MAX : 0);
 	r->has_found = false;
 }
 
@@ -481,9 +482,9 @@ static size_t near_call(const struct linker *l, size_t *places, uint32_t actor, 
 	return at;
 }
 
-struct sleeps_in_row *linker_sleeps(const struct linker *l, uint32_t actor, uint64_t ns)
+struct row_of_calls *linker_sleeps(const struct linker *l, uint32_t actor, uint64_t ns)
 {
-	const struct all_sleeps *all = &l->sleeps;
+	const struct rows_of_calls *all = &l->sleeps;
 	size_t at = first_place(i, all->first[actor], all->first[actor + 1], all->items[i].start_ns < ns);
 
 	return at > all->first[actor] ? &all->items[at - 1] : NULL;
