@@ -3,14 +3,6 @@
 
 #include <string.h>
 
-static uint64_t traffic_number(const struct tf_traffic *t, enum tf_traffic_number number)
-{
-	uint64_t value = 0;
-
-	memcpy(&value, t->numbers[number], TF_DATA_BYTES);
-	return value;
-}
-
 /* The ticks nearest to the image's start of which only the low 56 bits are known. */
 static uint64_t traffic_ticks(const struct trace *t, uint64_t low)
 {
@@ -27,15 +19,15 @@ bool traffic_read(const struct trace *t, const struct blob *b, struct traffic *r
 
 	if (trace_blob(t, b, &traffic, sizeof(traffic)) < sizeof(traffic))
 		return false;
-	key = traffic_number(&traffic, TF_TRAFFIC_KEY);
+	key = tf_number(traffic.numbers[TF_TRAFFIC_KEY]);
 	*ret = (struct traffic){
 		.function = key >> 32 & (EVENT_IDS - 1),
 		.fd = key & 0xffff,
 		.generation = key >> 16 & 0xffff,
-		.from_ticks = traffic_ticks(t, traffic_number(&traffic, TF_TRAFFIC_FROM)),
-		.calls = traffic_number(&traffic, TF_TRAFFIC_CALLS),
-		.ticks = traffic_number(&traffic, TF_TRAFFIC_TICKS),
-		.bytes = traffic_number(&traffic, TF_TRAFFIC_BYTES),
+		.from_ticks = traffic_ticks(t, tf_number(traffic.numbers[TF_TRAFFIC_FROM])),
+		.calls = tf_number(traffic.numbers[TF_TRAFFIC_CALLS]),
+		.ticks = tf_number(traffic.numbers[TF_TRAFFIC_TICKS]),
+		.bytes = tf_number(traffic.numbers[TF_TRAFFIC_BYTES]),
 	};
 	for (size_t k = 0; k < t->thread_count; k++)
 		if (t->threads[k].number == b->id)

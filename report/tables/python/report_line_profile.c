@@ -6,109 +6,81 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/interner.h"
 #include "report/events/stacks/source.h"
 #include "report/tables/report.h"
 
-/* Texts are borrowed from a struct line_function. */
 struct line_row {
-	const char *file, *name;
+	const char *file, *name; /* borrowed from struct line_profile */
 	uint64_t first_line, line, hits;
 	uint64_t ns;
 	int64_t resident, allocated, peak; /* KiB */
-};
-
-struct line_function {
-	char *bytes; /* the file and the name, each terminated by NUL */
-	struct tf_line_code head;
 };
 
 struct line_profile {
 	bool is_memory;
 	struct line_row *rows;
 	size_t row_count, row_capacity;
-	struct line_function *codes;
-	size_t code_count, code_capacity;
-	struct map known; /* image and id -> 1 + index in codes */
+	struct interner texts;
 };
 
-static const struct line_function *code_read(struct line_profile *p, const struct trace *t, size_t image, uint32_t id)
+static const char *text_keep(struct line_profile *p, const char *text, size_t size)
+{
+	return interner_field(&p->texts, interner_number(&p->texts, text, size), 0);
+}
+
+/* Sets what the rows of a function have in common. */
+static bool code_read(struct line_profile *p, const struct trace *t, uint32_t id, struct line_row *ret)
 {
 	const struct blob *b = trace_definition(t, TF_BLOB_LINE_CODE, id);
-	uint64_t *known = map_put(&p->known, image, id, NULL);
-	struct line_function *c;
-	char bytes[8192];
+	char bytes[8192], *file = bytes + sizeof(struct tf_line_code);
 	size_t size = b ? trace_blob(t, b, bytes, sizeof(bytes)) : 0;
+	struct tf_line_code head;
 
-	if (*known)
-		return &p->codes[*known - 1];
-	if (size < sizeof(c->head))
-		return NULL;
-	p->codes = mem_grow(p->codes, p->code_count, &p->code_capacity, sizeof(*p->codes));
-	c = &p->codes[p->code_count];
-	memcpy(&c->head, bytes, sizeof(c->head));
-	size -= sizeof(c->head);
-	if (c->head.file_length > size)
-		return NULL;
-	c->bytes = mem_alloc(size + 2);
-	memcpy(c->bytes, bytes + sizeof(c->head), c->head.file_length);
-	memcpy(c->bytes + c->head.file_length + 1, bytes + sizeof(c->head) + c->head.file_length,
-	       size - c->head.file_length);
-	*known = ++p->code_count;
-	return c;
+	if (size < sizeof(head))
+		return false;
+	memcpy(&head, bytes, sizeof(head));
+	if (head.file_length > size - sizeof(head))
+		return false;
+	*ret = (struct line_row){
+		.file = text_keep(p, file, head.file_length),
+		.name = text_keep(p, file + head.file_length, size - sizeof(head) - head.file_length),
+		.first_line = head.first_line,
+	};
+	return true;
 }
 
-static uint64_t lines_number(const uint8_t *bytes, unsigned number)
+static int64_t signed_number(const uint8_t bytes[TF_DATA_BYTES])
 {
-	uint64_t value = 0;
-
-	for (unsigned i = TF_DATA_BYTES; i-- > 0;)
-		value = value << 8 | bytes[number * TF_DATA_BYTES + i];
-	return value;
+	return (int64_t)(tf_number(bytes) << 8) >> 8;
 }
 
-static int64_t signed_number(const uint8_t *bytes, unsigned number)
+static void lines_read(struct line_profile *p, const struct report_context *c, const struct image *image,
+		       const struct blob *b)
 {
-	return (int64_t)(lines_number(bytes, number) << 8) >> 8;
-}
-
-static void line_numbers(struct line_row *row, const uint8_t *bytes, unsigned k, bool is_memory,
-			 const struct clock_map *clock)
-{
-	row->hits = lines_number(bytes, TF_LINES_HITS + k);
-	if (is_memory) {
-		row->resident = signed_number(bytes, TF_LINE_MEMORY_RESIDENT + k);
-		row->allocated = signed_number(bytes, TF_LINE_MEMORY_ALLOCATED + k);
-		row->peak = signed_number(bytes, TF_LINE_MEMORY_PEAK + k);
-	} else {
-		row->ns = clock_map_duration(clock, lines_number(bytes, TF_LINES_TICKS + k));
-	}
-}
-
-static void lines_read(struct line_profile *p, const struct report_context *c, size_t i, const struct blob *b)
-{
-	const struct image *image = &c->model->images[i];
 	const struct clock_map *clock = &c->model->machines[image->machine].clock;
-	const struct line_function *code;
-	uint8_t bytes[sizeof(struct tf_line_memory)];
+	uint8_t numbers[TF_LINE_MEMORY_NUMBERS][TF_DATA_BYTES];
 	size_t size = p->is_memory ? sizeof(struct tf_line_memory) : sizeof(struct tf_lines);
+	struct line_row row;
 	uint64_t key;
+	bool is_known;
 
-	if (trace_blob(image->trace, b, bytes, size) < size)
+	if (trace_blob(image->trace, b, numbers, size) < size)
 		return;
-	key = lines_number(bytes, TF_LINES_KEY);
-	code = code_read(p, image->trace, i, (uint32_t)key);
-	for (unsigned k = 0; code && k < TF_LINES_BLOCK; k++) {
-		struct line_row row = {
-			.file = code->bytes,
-			.name = code->bytes + code->head.file_length + 1,
-			.first_line = code->head.first_line,
-			.line = (key >> 32) * TF_LINES_BLOCK + k,
-		};
-
-		line_numbers(&row, bytes, k, p->is_memory, clock);
-		if (!row.hits && !row.ns)
-			continue;
-		mem_append(p->rows, p->row_count, p->row_capacity, row);
+	key = tf_number(numbers[TF_LINES_KEY]);
+	is_known = code_read(p, image->trace, (uint32_t)key, &row);
+	for (unsigned k = 0; is_known && k < TF_LINES_BLOCK; k++) {
+		row.line = (key >> 32) * TF_LINES_BLOCK + k;
+		row.hits = tf_number(numbers[TF_LINES_HITS + k]);
+		if (p->is_memory) {
+			row.resident = signed_number(numbers[TF_LINE_MEMORY_RESIDENT + k]);
+			row.allocated = signed_number(numbers[TF_LINE_MEMORY_ALLOCATED + k]);
+			row.peak = signed_number(numbers[TF_LINE_MEMORY_PEAK + k]);
+		} else {
+			row.ns = clock_map_duration(clock, tf_number(numbers[TF_LINES_TICKS + k]));
+		}
+		if (row.hits || row.ns)
+			mem_append(p->rows, p->row_count, p->row_capacity, row);
 	}
 }
 
@@ -224,11 +196,8 @@ static void profile_rows(const struct report_context *c, const struct line_profi
 
 static void line_profile_done(struct line_profile *p)
 {
-	for (size_t i = 0; i < p->code_count; i++)
-		free(p->codes[i].bytes);
-	free(p->codes);
+	interner_done(&p->texts);
 	free(p->rows);
-	map_done(&p->known);
 }
 
 static bool is_note(const char *text)
@@ -244,12 +213,10 @@ static bool find_note(const struct model *m, struct buffer *ret)
 			buffer_text(ret, m->notes[i].text);
 			return true;
 		}
-	for (size_t i = 0; i < m->image_count; i++) {
-		const struct trace *t = m->images[i].trace;
-
-		blobs_each(b, t, TF_BLOB_NOTE) {
+	array_each(const struct image, image, m->images, m->image_count) {
+		blobs_each(b, image->trace, TF_BLOB_NOTE) {
 			buffer_clear(ret);
-			trace_text(t, b, ret);
+			trace_text(image->trace, b, ret);
 			if (is_note(buffer_string(ret)))
 				return true;
 		}
@@ -291,11 +258,9 @@ static bool profile_table(const struct report_context *c, bool is_memory, struct
 {
 	SCOPED(line_profile) p = {.is_memory = is_memory};
 
-	for (size_t i = 0; i < c->model->image_count; i++) {
-		const struct trace *t = c->model->images[i].trace;
-
-		blobs_each(b, t, is_memory ? TF_BLOB_LINE_MEMORY : TF_BLOB_LINES)
-			lines_read(&p, c, i, b);
+	array_each(const struct image, image, c->model->images, c->model->image_count) {
+		blobs_each(b, image->trace, is_memory ? TF_BLOB_LINE_MEMORY : TF_BLOB_LINES)
+			lines_read(&p, c, image, b);
 	}
 	rows_merge(&p);
 	profile_rows(c, &p, table);

@@ -40,6 +40,15 @@ enum tf_traffic_number {
 	TF_TRAFFIC_NUMBERS
 };
 
+/* Likewise of other blobs that are updated in place. */
+static inline uint64_t tf_number(const uint8_t bytes[TF_DATA_BYTES])
+{
+	uint64_t value = 0;
+
+	__builtin_memcpy(&value, bytes, TF_DATA_BYTES);
+	return value;
+}
+
 struct tf_traffic {
 	uint8_t numbers[TF_TRAFFIC_NUMBERS][TF_DATA_BYTES];
 };
