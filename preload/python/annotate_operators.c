@@ -11,6 +11,7 @@
 #include "preload/python/annotate_range.h"
 #include "runtime/recorder/loader/dso.h"
 #include "runtime/recorder/record/intern_table.h"
+#include "runtime/shared/base/text.h"
 
 struct record; /* at::RecordFunction */
 
@@ -79,29 +80,6 @@ static int64_t word_at(const struct record *r, unsigned offset)
 
 	memcpy(&word, (const char *)r + offset, sizeof(word));
 	return word;
-}
-
-/* ---- text ---- */
-
-static char *append(char *at, const char *end, const char *text)
-{
-	while (at < end && *text)
-		*at++ = *text++;
-	return at;
-}
-
-static char *append_number(char *at, const char *end, int64_t number)
-{
-	char digits[24], *first = digits + sizeof(digits) - 1;
-	uint64_t rest = number < 0 ? -(uint64_t)number : (uint64_t)number;
-
-	*first = '\0';
-	do
-		*--first = (char)('0' + rest % 10);
-	while (rest /= 10);
-	if (number < 0)
-		*--first = '-';
-	return append(at, end, first);
 }
 
 /* ---- arguments ---- */
@@ -194,7 +172,7 @@ static uint64_t values_hash(struct values of, bool has_lists, bool has_arguments
 }
 
 /* "[2, 3], []": an argument that is no tensor has none; a list of tensors has one for each. */
-static char *append_sizes(char *at, const char *end, const char *first, struct values of, bool has_lists)
+static void add_sizes(struct text *t, const char *first, struct values of, bool has_lists)
 {
 	struct values inner;
 	uint64_t count = 0;
@@ -204,52 +182,58 @@ static char *append_sizes(char *at, const char *end, const char *first, struct v
 
 		inner = v->tag == layout.list && has_lists ? values_of_list(v) : (struct values){0};
 		if (inner.count && inner.items->tag == layout.tensor) {
-			at = append_sizes(at, end, first, inner, false);
+			add_sizes(t, first, inner, false);
 			continue;
 		}
-		at = append(at, end, at == first ? "[" : ", [");
-		for (uint64_t i = 0; sizes && i < count; i++)
-			at = append_number(i ? append(at, end, ", ") : at, end, sizes[i]);
-		at = append(at, end, "]");
+		text_add(t, t->at == first ? "[" : ", [");
+		for (uint64_t i = 0; sizes && i < count; i++) {
+			text_add(t, i ? ", " : "");
+			text_signed(t, sizes[i]);
+		}
+		text_add(t, "]");
 	}
-	return at;
 }
 
 /* "t6": a tensor of this type; "f4602678819172646912": these bits of a number; "": another kind. */
-static char *append_values(char *at, const char *end, struct values of, bool has_lists)
+static void add_values(struct text *t, struct values of, bool has_lists)
 {
-	at = append(at, end, "[");
+	text_add(t, "[");
 	for (const struct value *v = of.items; of.count--; v++) {
-		if (v > of.items)
-			at = append(at, end, ", ");
+		bool is_number = v->tag == layout.number || v->tag == layout.fraction;
+
+		text_add(t, v > of.items ? ", " : "");
 		if (v->tag == layout.list && has_lists)
-			at = append_values(at, end, values_of_list(v), false);
-		else if (v->tag == layout.tensor)
-			at = append_number(append(at, end, "t"), end, element_type(v));
+			add_values(t, values_of_list(v), false);
 		else if (v->tag == layout.truth)
-			at = append(at, end, v->is_true ? "True" : "False");
-		else if (v->tag == layout.number || v->tag == layout.fraction)
-			at = append_number(append(at, end, v->tag == layout.number ? "" : "f"), end, v->number);
+			text_add(t, v->is_true ? "True" : "False");
+		if (v->tag == layout.tensor || is_number) {
+			text_add(t, v->tag == layout.tensor ? "t" : v->tag == layout.fraction ? "f" : "");
+			text_signed(t, is_number ? v->number : element_type(v));
+		}
 	}
-	return append(at, end, "]");
+	text_add(t, "]");
 }
 
 /* As emit_nvtx writes it: "aten::mm, sizes = [[2, 3], [3, 4]]", with the group of a collective and the arguments. */
 static __attribute__((noinline)) struct nvtx_string *shapes_name(const char *name, const char *group, struct values v,
 								  bool has_arguments)
 {
-	char text[EVENT_TEXT], *at = text, *const end = text + sizeof(text);
+	char bytes[EVENT_TEXT + 1];
+	struct text t = text_init(bytes, sizeof(bytes));
 
-	at = append(at, end, name);
-	if (*group)
-		at = append(append(at, end, ", group = "), end, group);
+	text_add(&t, name);
+	text_add(&t, *group ? ", group = " : "");
+	text_add(&t, group);
 	if (v.count) {
-		at = append(at, end, ", sizes = [");
-		at = append(append_sizes(at, end, at, v, true), end, "]");
+		text_add(&t, ", sizes = [");
+		add_sizes(&t, t.at, v, true);
+		text_add(&t, "]");
 	}
-	if (v.count && has_arguments)
-		at = append_values(append(at, end, ", arguments = "), end, v, true);
-	return nvtx_text_string(text, (size_t)(at - text));
+	if (v.count && has_arguments) {
+		text_add(&t, ", arguments = ");
+		add_values(&t, v, true);
+	}
+	return nvtx_text_string(bytes, text_length(&t));
 }
 
 /* NULL: the operator has neither shapes nor a group. */

@@ -19,7 +19,8 @@ static inline struct text text_init(char *bytes, size_t size)
 	return (struct text){bytes, bytes, bytes + size - 1, false};
 }
 
-static inline void text_bytes(struct text *t, const char *bytes, size_t size)
+/* Not inline, which would make the recorder larger: texts are rare. */
+static __attribute__((noinline, unused)) void text_bytes(struct text *t, const char *bytes, size_t size)
 {
 	if (size > (size_t)(t->end - t->at)) {
 		size = (size_t)(t->end - t->at);
@@ -49,6 +50,13 @@ static inline void text_number(struct text *t, uint64_t number)
 		digits[--n] = (char)('0' + number % 10);
 	while (number /= 10);
 	text_bytes(t, digits + n, sizeof(digits) - (size_t)n);
+}
+
+static inline void text_signed(struct text *t, int64_t number)
+{
+	if (number < 0)
+		text_char(t, '-');
+	text_number(t, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
 }
 
 /* At least `width` digits. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "runtime/shared/base/text.h"
 #include "runtime/shared/common/sys.h"
 
 static const char hex[] = "0123456789abcdef";
@@ -59,27 +60,20 @@ void index_text(struct index_writer *line, const char *key, const char *value)
 
 void index_number(struct index_writer *line, const char *key, uint64_t value)
 {
-	char digits[20];
-	size_t used = sizeof(digits);
+	char digits[24];
+	struct text t = text_init(digits, sizeof(digits));
 
-	do
-		digits[--used] = (char)('0' + value % 10);
-	while (value /= 10);
-	index_field(line, key, digits + used, sizeof(digits) - used);
+	text_number(&t, value);
+	index_field(line, key, digits, text_length(&t));
 }
 
 void index_signed(struct index_writer *line, const char *key, int64_t value)
 {
-	char digits[21];
-	size_t used = sizeof(digits);
-	uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+	char digits[24];
+	struct text t = text_init(digits, sizeof(digits));
 
-	do
-		digits[--used] = (char)('0' + rest % 10);
-	while (rest /= 10);
-	if (value < 0)
-		digits[--used] = '-';
-	index_field(line, key, digits + used, sizeof(digits) - used);
+	text_signed(&t, value);
+	index_field(line, key, digits, text_length(&t));
 }
 
 static void format_hex16(char ret[16], uint64_t value)
