@@ -169,6 +169,8 @@ int main(int argc, char **argv)
 	int rank;
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	if (rank == 1 && argc > 1 && !sleep(2))
+		*(volatile int *)8 = 1; /* crashes */
 	if (rank == 1)
 		MPI_Abort(MPI_COMM_WORLD, 5); /* aborts */
 	MPI_Barrier(MPI_COMM_WORLD);
@@ -179,7 +181,17 @@ END
 if command -v mpirun.mpich >/dev/null && mpicc.mpich -g -o aborts aborts.c 2>/dev/null; then
 	timeout "$patience" mpirun.mpich -n 3 "$PILLION" -o hydra ./aborts >out 2>err
 	is $? 5 'MPI_Abort under Hydra: status'
-	like "$(cat err)" '^DIED FIRST rank 1 on .*, in MPI_Abort at aborts.c:9 main$' 'and the line that called it'
+	like "$(cat err)" '^DIED FIRST rank 1 on .*, in MPI_Abort at aborts.c:11 main$' 'and the line that called it'
+	# mpirun waits for the line: the stacks of the ranks that wait, with the C library's frames, are not read for it.
+	timeout "$patience" mpirun.mpich -n 3 "$PILLION" -o crashed ./aborts late >out 2>err
+	like "$(cat err)" '^DIED FIRST rank 1 on .*signal 11 .* at aborts.c:9 main;' 'a rank for which others wait'
+	strace -f -o opened -e trace=openat "$PILLION" stats --quiet --verdict crashed >out 2>err
+	if [ -s opened ]; then
+		like "$(grep O_NOCTTY opened)" '/aborts"' 'its program is read for the line'
+		unlike "$(grep O_NOCTTY opened)" '/libc[.-]' 'the C library is not'
+	else
+		skip 'what is read for the line' 'no strace'
+	fi
 else
 	skip 'MPI_Abort under Hydra' 'no mpirun.mpich'
 fi

@@ -228,53 +228,62 @@ static bool has_rank(const struct where_place *place, const char *rank)
 	return false;
 }
 
-/* All ranks that are left wait for one that has ended. */
-static size_t add_ended(const struct model *m, const struct where_place *place, const struct where_ranks *ranks,
+/* NULL: none, of the ranks that all others wait for. */
+static const struct process *first_ended(const struct model *m, const struct where_place *place)
+{
+	array_each(const struct process, p, m->processes, m->process_count)
+		if (!p->is_running && p->exit_status >= 0 && *p->rank && !has_rank(place, p->rank))
+			return p;
+	return NULL;
+}
+
+size_t summary_stall_find(const struct model *m, const struct where_place *place, uint64_t least_ns,
+			  struct where_ranks *ret, enum where_stall *ret_stall)
+{
+	size_t named;
+
+	where_ranks_find(place, ret);
+	named = ret->stall && ret->least_ns >= least_ns ? ret->item_count : 0;
+	*ret_stall = named && ret->stall == WHERE_IN_CALLS && first_ended(m, place) ? WHERE_MISSING : ret->stall;
+	return named;
+}
+
+void summary_stall_text(const struct model *m, const struct where_place *place, const struct where_ranks *ranks,
 			struct buffer *out)
 {
-	size_t ended = 0;
+	const struct process *ended = ranks->stall == WHERE_IN_CALLS ? first_ended(m, place) : NULL;
+	bool names_missing = ranks->stall == WHERE_LATE || ranks->stall == WHERE_MISSING;
 
-	array_each(const struct process, p, m->processes, m->process_count) {
-		if (p->is_running || p->exit_status < 0 || !*p->rank || has_rank(place, p->rank))
-			continue;
-		if (ended++)
-			continue;
+	if (ended) {
 		buffer_print(out, "%-*s all ranks that are left, %zu, are in %s; rank ", SUMMARY_LABEL, "COLLECTIVE",
 			     ranks->in, ranks->name);
-		text_fit(out, p->rank, NAME_WIDTH);
-		buffer_print(out, ", PID %u, has ended: %s\n", p->pid, p->ended);
+		text_fit(out, ended->rank, NAME_WIDTH);
+		buffer_print(out, ", PID %u, has ended: %s\n", ended->pid, ended->ended);
+		return;
 	}
-	return ended;
+	for (size_t i = 0; i < ranks->item_count && i < SHOWN; i++) {
+		where_place_stack(place, ranks->items[i]);
+		buffer_print(out, "%-*s ", SUMMARY_LABEL, i && !names_missing ? "" : where_text_word(ranks->stall));
+		if (names_missing) {
+			where_text_missing(ranks, ranks->items[i], out);
+		} else {
+			if (!i)
+				buffer_print(out, "%s: ", where_text_stall(ranks->stall));
+			where_text_rank(ranks->items[i], out);
+		}
+		buffer_text(out, "\n");
+	}
+	if (ranks->item_count > SHOWN)
+		buffer_print(out, "%*s and %zu more ranks\n", SUMMARY_LABEL, "", ranks->item_count - SHOWN);
 }
 
 size_t summary_stall(const struct model *m, const struct where_place *place, uint64_t least_ns,
 		     enum where_stall *ret_stall, struct buffer *out)
 {
 	SCOPED(where_ranks) ranks = {0};
-	bool names_missing;
-	size_t named;
+	size_t named = summary_stall_find(m, place, least_ns, &ranks, ret_stall);
 
-	where_ranks_find(place, &ranks);
-	*ret_stall = ranks.stall;
-	names_missing = ranks.stall == WHERE_LATE || ranks.stall == WHERE_MISSING;
-	named = ranks.stall && ranks.least_ns >= least_ns ? ranks.item_count : 0;
-	if (named && ranks.stall == WHERE_IN_CALLS && add_ended(m, place, &ranks, out)) {
-		*ret_stall = WHERE_MISSING;
-		return named;
-	}
-	for (size_t i = 0; i < named && i < SHOWN; i++) {
-		where_place_stack(place, ranks.items[i]);
-		buffer_print(out, "%-*s ", SUMMARY_LABEL, i && !names_missing ? "" : where_text_word(ranks.stall));
-		if (names_missing) {
-			where_text_missing(&ranks, ranks.items[i], out);
-		} else {
-			if (!i)
-				buffer_print(out, "%s: ", where_text_stall(ranks.stall));
-			where_text_rank(ranks.items[i], out);
-		}
-		buffer_text(out, "\n");
-	}
-	if (named > SHOWN)
-		buffer_print(out, "%*s and %zu more ranks\n", SUMMARY_LABEL, "", named - SHOWN);
+	if (named)
+		summary_stall_text(m, place, &ranks, out);
 	return named;
 }

@@ -11,8 +11,16 @@ size_t summary_deadlock(const struct model *m, const struct where_place *place, 
 /* The places (file:line) at which threads of proved cycles wait. */
 void deadlock_places(const struct where_place *place, struct texts *ret);
 
-/* Lines about ranks that do not go on and have been in their calls for at least `least_ns`: each begins with the
- * word of *ret_stall (where_text_word) and names ranks that wait for each other, are late or missing in a collective,
- * or have ended. Returns the number of ranks that are named. */
+/* Ranks that do not go on and have been in their calls for at least `least_ns`: ranks that wait for each other, are
+ * late or missing in a collective, or have ended. Returns the number of ranks to be named. */
+size_t summary_stall_find(const struct model *m, const struct where_place *place, uint64_t least_ns,
+			  struct where_ranks *ret, enum where_stall *ret_stall);
+
+/* Their lines, each of which begins with the word of the stall (where_text_word). To read and name their stacks takes
+ * longer than all else. */
+void summary_stall_text(const struct model *m, const struct where_place *place, const struct where_ranks *ranks,
+			struct buffer *out);
+
+/* Both. */
 size_t summary_stall(const struct model *m, const struct where_place *place, uint64_t least_ns,
 		     enum where_stall *ret_stall, struct buffer *out);

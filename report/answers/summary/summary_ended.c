@@ -27,7 +27,7 @@ static void find_ended(struct rules *r, struct ended *e)
 {
 	const struct model *m = r->context->model;
 	struct died *d = &e->died;
-	SCOPED(buffer) lines = {0};
+	SCOPED(where_ranks) ranks = {0};
 	enum where_stall stall;
 	size_t stalled;
 
@@ -35,16 +35,16 @@ static void find_ended(struct rules *r, struct ended *e)
 	e->has_ranks = d->has_ranks;
 	where_place_read_briefly(&e->place, m, r->context->symbols);
 	e->hangs = summary_deadlock(m, &e->place, &e->lines[ENDED_DEADLOCK]);
-	stalled = summary_stall(m, &e->place, STALLED_NS, &stall, &lines);
+	stalled = summary_stall_find(m, &e->place, STALLED_NS, &ranks, &stall);
 	if (e->hangs + stalled && summary_was_ended(m, d, e->hangs || stall >= WHERE_IN_CALLS)) {
 		summary_died_done(d);
 		d->process = NULL;
 	}
 	summary_oom(m, d, &e->lines[ENDED_MEMORY]);
 	summary_died(r, d, &e->place, &e->lines[d->is_of_ranks ? ENDED_DIED : ENDED_CRASH]);
-	/* Else the other ranks wait for the one that died. */
-	if (!(d->is_of_ranks && summary_has_died(d))) {
-		buffer_text(&e->lines[kind_of_stall(stall)], buffer_string(&lines));
+	/* Else the other ranks wait for the one that died; mpirun waits until that is said. */
+	if (stalled && !(d->is_of_ranks && summary_has_died(d))) {
+		summary_stall_text(m, &e->place, &ranks, &e->lines[kind_of_stall(stall)]);
 		e->hangs += stalled;
 	}
 }
