@@ -127,6 +127,12 @@ bool attribution_is_system(const char *module)
 	       attribution_is_library(module);
 }
 
+bool attribution_is_c_library(const char *module)
+{
+	return text_any(text_begins_with, path_name(module), "libc.so", "libc-", "libpthread", "ld-linux", "ld-",
+			"libstdc++", "libm.");
+}
+
 bool attribution_is_systems_program(const struct image *image)
 {
 	return image->executable &&

@@ -46,6 +46,11 @@ struct symbols *symbols_new(const struct model *m, bool opens_files)
 	return s;
 }
 
+void symbols_skip_c_library(struct symbols *s)
+{
+	s->modules.skips_c_library = true;
+}
+
 void symbols_free(struct symbols *s)
 {
 	if (!s)

@@ -12,6 +12,10 @@ struct symbols;
 struct symbols *symbols_new(const struct model *m, bool opens_files);
 void symbols_free(struct symbols *s);
 
+/* From now on frames of the C library have only their functions: nobody asks for its lines, and to decompress the debug
+ * information that distributions have of it takes longer than to find why a job died. */
+void symbols_skip_c_library(struct symbols *s);
+
 /* The line of a return address of an image: `exact` in struct symbol_frame. */
 const struct code_line *symbols_frame(struct symbols *s, const struct image *image, uint64_t address);
 

@@ -50,6 +50,7 @@ struct modules {
 	size_t space_count, space_capacity;
 	struct kept_symbols kept;
 	struct texts problems;
+	bool skips_c_library; /* has no lines of it */
 };
 
 void modules_init(struct modules *m, const struct model *model, bool opens_files);

@@ -149,17 +149,19 @@ static bool evaluate(struct evaluation *e, const Dwarf_Op *ops, size_t count, ui
 
 /* ---- frames ---- */
 
+/* Debug information is read only for what .eh_frame does not have: that of a distribution is to be decompressed. */
 static Dwarf_Frame *find_frame(Dwfl_Module *module, uint64_t address)
 {
-	Dwarf_CFI *cfi[2];
-	Dwarf_Addr bias[2];
-	Dwarf_Frame *frame;
+	Dwarf_CFI *(*const find[])(Dwfl_Module *, Dwarf_Addr *) = {dwfl_module_eh_cfi, dwfl_module_dwarf_cfi};
 
-	cfi[0] = dwfl_module_eh_cfi(module, &bias[0]);
-	cfi[1] = dwfl_module_dwarf_cfi(module, &bias[1]);
-	for (int i = 0; i < 2; i++)
-		if (cfi[i] && !dwarf_cfi_addrframe(cfi[i], address - bias[i], &frame))
+	for (size_t i = 0; i < sizeof(find) / sizeof(*find); i++) {
+		Dwarf_Addr bias;
+		Dwarf_CFI *cfi = find[i](module, &bias);
+		Dwarf_Frame *frame;
+
+		if (cfi && !dwarf_cfi_addrframe(cfi, address - bias, &frame))
 			return frame;
+	}
 	return NULL;
 }
 

@@ -282,8 +282,10 @@ static bool show_verdict(struct work *w)
 {
 	SCOPED(rules) rules = {.context = &w->context};
 	SCOPED(buffer) text = {0};
-	bool has = ended_text(rules_ended(&rules), &text);
+	bool has;
 
+	symbols_skip_c_library(w->context.symbols);
+	has = ended_text(rules_ended(&rules), &text);
 	progress_clear();
 	fputs(buffer_string(&text), w->emit.file);
 	return has;

@@ -182,7 +182,7 @@ if command -v mpirun.mpich >/dev/null && mpicc.mpich -g -o aborts aborts.c 2>/de
 	timeout "$patience" mpirun.mpich -n 3 "$PILLION" -o hydra ./aborts >out 2>err
 	is $? 5 'MPI_Abort under Hydra: status'
 	like "$(cat err)" '^DIED FIRST rank 1 on .*, in MPI_Abort at aborts.c:11 main$' 'and the line that called it'
-	# mpirun waits for the line: the stacks of the ranks that wait, with the C library's frames, are not read for it.
+	# mpirun waits for the line: the stacks of the ranks that wait are not read for it.
 	timeout "$patience" mpirun.mpich -n 3 "$PILLION" -o crashed ./aborts late >out 2>err
 	like "$(cat err)" '^DIED FIRST rank 1 on .*signal 11 .* at aborts.c:9 main;' 'a rank for which others wait'
 	strace -f -o opened -e trace=openat "$PILLION" stats --quiet --verdict crashed >out 2>err

@@ -326,6 +326,8 @@ static void place_read(struct where_place *p, const struct model *m, struct symb
 		       bool is_brief)
 {
 	looks_open(p, m, request, NULL);
+	if (is_brief)
+		where_files_skip_c_library(p->files);
 	p->symbols = symbols;
 	if (!request) {
 		p->is_recorded = !p->look_count;

@@ -21,11 +21,17 @@ struct where_files {
 	struct texts problems;
 	struct code_lines lines;
 	uint64_t realtime_ns; /* of the look */
+	bool skips_c_library; /* reads no debug information of it */
 };
 
 struct where_files *where_files_new(void)
 {
 	return mem_alloc(sizeof(struct where_files));
+}
+
+void where_files_skip_c_library(struct where_files *f)
+{
+	f->skips_c_library = true;
 }
 
 void where_files_free(struct where_files *f)
@@ -100,11 +106,12 @@ static void named_add(struct where_stack *s, const struct look_module *m, const 
 /* The functions that were inlined at the address, then the one that has it. The interpreter's code is hidden: its debug
  * information, of tens of MB, is not read. That of a program that embeds it is hidden beside Python frames only. */
 static void native_add(struct where_stack *s, const struct look_module *m, struct symbol_file *file, uint64_t address,
-		       bool has_python)
+		       bool has_python, bool skips_c_library)
 {
 	struct symbol_line lines[SYMBOL_LINES] = {0};
 	bool is_hidden = (has_python || attribution_is_interpreter_file(m->path)) && symbol_file_is_interpreter(file);
-	size_t count = is_hidden ? 1 : symbol_file_lines(file, address, lines);
+	bool is_skipped = is_hidden || (skips_c_library && attribution_is_c_library(m->path));
+	size_t count = is_skipped ? 1 : symbol_file_lines(file, address, lines);
 
 	for (size_t i = 0; i < count; i++) {
 		named_add(s, m, i + 1 < count ? lines[i].name : symbol_file_name(file, address), address, &lines[i]);
@@ -203,7 +210,7 @@ static void native_read(struct where_files *files, const struct look_process *p,
 			return;
 		}
 		if (!is_recorder(m->path))
-			native_add(s, m, file, address, t->python_count);
+			native_add(s, m, file, address, t->python_count, files->skips_c_library);
 		outcome = unwind_step(file, pc - address, &memory, &r, &is_call);
 	}
 	s->is_complete = outcome == UNWIND_ENDED;
@@ -289,12 +296,6 @@ void where_stack_done(struct where_stack *s)
 	*s = (struct where_stack){0};
 }
 
-static bool is_system(const char *path)
-{
-	return text_any(text_begins_with, path_name(path), "libc.so", "libc-", "libpthread", "ld-linux", "ld-",
-			"libstdc++", "libm.");
-}
-
 const struct where_frame *where_stack_line(const struct where_stack *s)
 {
 	const struct where_frame *named = NULL, *library = NULL;
@@ -307,9 +308,9 @@ const struct where_frame *where_stack_line(const struct where_stack *s)
 		}
 		if (!f->is_python && strstr(f->path, "/lib-dynload/")) /* of Python's own modules in C */
 			continue;
-		if (f->is_python || (f->line->file && !f->is_hidden && !is_system(f->path)))
+		if (f->is_python || (f->line->file && !f->is_hidden && !attribution_is_c_library(f->path)))
 			return f;
-		if (!named && f->is_named && !f->is_hidden && !is_system(f->path))
+		if (!named && f->is_named && !f->is_hidden && !attribution_is_c_library(f->path))
 			named = f;
 	}
 	return library ? library : named;

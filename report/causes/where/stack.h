@@ -8,6 +8,8 @@
 struct where_files; /* the opened files, shared by all stacks */
 
 struct where_files *where_files_new(void);
+/* As symbols_skip_c_library. */
+void where_files_skip_c_library(struct where_files *f);
 void where_files_free(struct where_files *f);
 
 /* Files that could not be used, with the reasons. */
