@@ -133,6 +133,24 @@ Test(descriptor, a_socket_has_addresses_and_a_state)
 	cr_assert_eq(socket_of(13)->peer.host, 0);
 }
 
+Test(descriptor, a_call_without_one_has_none)
+{
+	const uint64_t of_three = tf_arg(TF_ARG_FD, 0, (uint64_t)5 << 16 | 3),
+		       of_none = tf_arg(TF_ARG_FD, 0, TF_NO_DESCRIPTOR);
+	struct event e = {.kind = TF_CALL, .ticks = 1500};
+
+	writer_descriptor(&t, 1, 3, 1000, TF_DESCRIPTOR_FILE, "/a");
+	writer_descriptor(&t, 2, TF_NO_DESCRIPTOR, 1000, TF_DESCRIPTOR_DIRECTORY, "/directory/");
+	read_back();
+	cr_assert_null(descriptors_find_call(&search, &e));
+	e.args_count = 1;
+	e.args = &of_three;
+	cr_assert_eq(descriptors_find_call(&search, &e), descriptors_find(&search, 3, 1500));
+	cr_assert_not_null(descriptors_find_call(&search, &e));
+	e.args = &of_none; /* as of an open that failed: not the directory that was described last */
+	cr_assert_null(descriptors_find_call(&search, &e));
+}
+
 Test(descriptor, told_twice_at_once_is_the_later_one)
 {
 	writer_descriptor(&t, 1, 3, 1000, TF_DESCRIPTOR_FILE, "/a");

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
+#include "report/events/file_calls.h"
 #include "report/events/usage.h"
 #include "report/time/io_account.h"
 #include "trace_writer.h"
@@ -11,7 +12,7 @@ enum { MS = 1000000 };
 
 static struct writer w;
 static struct writer_thread first, second;
-static uint16_t read_id, write_id, recv_id, enter_id;
+static uint16_t read_id, write_id, recv_id, enter_id, open_id;
 static struct model model;
 static struct io_account *accounts;
 
@@ -22,6 +23,7 @@ static void start(void)
 	write_id = writer_function(&w, TF_GROUP_OSRT, "write");
 	recv_id = writer_function(&w, TF_GROUP_OSRT, "recv");
 	enter_id = writer_function(&w, TF_GROUP_OSRT, "io_uring_enter");
+	open_id = writer_function(&w, TF_GROUP_OSRT, "open");
 	writer_thread(&w, &first, 10, "one", TF_PAGE);
 	writer_thread(&w, &second, 11, "two", TF_PAGE);
 }
@@ -79,6 +81,33 @@ Test(io_account, has_what_only_the_kernel_has_counted)
 	cr_assert_eq(io_not_seen(a, IO_WRITTEN), 0);
 	cr_assert_eq(io_not_counted(a, IO_READ), 0);
 	cr_assert_eq(a->submitted, 12);
+}
+
+static void count_opens(struct file_calls *f, const struct file_call *call)
+{
+	uint64_t *counts = f->more;
+
+	cr_assert_eq(call->role, ROLE_OPEN);
+	counts[0] += call->calls;
+	counts[1] += call->failed;
+}
+
+Test(io_account, opens_that_fail_are_told_apart)
+{
+	uint64_t counts[2] = {0};
+	struct file_calls f = {.visit = count_opens, .more = counts};
+
+	for (int i = 0; i < 5; i++) {
+		uint64_t result = i < 2 ? (uint32_t)-2 : 4;
+
+		writer_call(&first, open_id, 2 * MS, 1000,
+			    (uint64_t[]){tf_arg(TF_ARG_FD, 0, result << 16 | TF_NO_DESCRIPTOR)}, 1);
+	}
+	account();
+	file_calls_read(&f, &(struct report_context){.model = &model});
+	file_calls_done(&f);
+	cr_assert_eq(counts[0], 5);
+	cr_assert_eq(counts[1], 2);
 }
 
 Test(io_account, has_what_the_kernel_has_not_counted)
