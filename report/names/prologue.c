@@ -95,6 +95,8 @@ static int64_t stack_growth(const struct instruction *i)
 
 	if (!is_arithmetic || i->rex != REX_W || (i->code[1] >> 6) != 3 || (i->code[1] & 7) != MODRM_RSP)
 		return 0;
+	if (is_byte && (i->code[1] >> 3 & 7) == 4 && (int8_t)i->code[2] == -16)
+		return 0; /* and $-16: no more than the padding below the frame pointer, which is aligned itself */
 	if ((i->code[1] >> 3 & 7) != 5)
 		return (i->code[1] >> 3 & 7) == 7 ? 0 : -1; /* cmp does not change it */
 	return is_byte ? (int8_t)i->code[2]

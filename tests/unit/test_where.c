@@ -50,6 +50,15 @@ Test(prologue, is_found_behind_a_short_path)
 	cr_expect_eq(distance, 0x40);
 }
 
+Test(prologue, may_align_the_stack_as_its_caller_does)
+{
+	uint64_t distance;
+
+	/* push %rbp; mov %rsp,%rbp; push %rbx; and $-16,%rsp; sub $0x30,%rsp */
+	cr_assert(DISTANCE("\x55\x48\x89\xe5\x53\x48\x83\xe4\xf0\x48\x83\xec\x30", &distance));
+	cr_expect_eq(distance, 0x38);
+}
+
 Test(prologue, is_refused_if_there_is_no_frame_pointer_or_the_stack_is_realigned)
 {
 	uint64_t distance;
