@@ -33,8 +33,9 @@ static __attribute__((cold, noinline)) void note_no_openmp(void)
 	thread_guard_leave(&thread_self, &guard);
 }
 
-/* on_exit passes the exit status, which atexit does not. The handler is registered first, so it runs last. */
-static void at_exit(int status, void *unused)
+/* on_exit passes the exit status, which atexit does not. The handler is registered first, so it runs last. exit()
+ * passes its caller's alignment on. */
+static ALIGNS_STACK void at_exit(int status, void *unused)
 {
 	(void)unused;
 	cupti_note_unseen();

@@ -7,7 +7,7 @@
 #include "preload/heap/heap.h"
 #include "runtime/recorder/loader/dso.h"
 
-#define HEAP_EXPORT __attribute__((visibility("default")))
+#define HEAP_EXPORT __attribute__((visibility("default"))) ALIGNS_STACK
 
 /* X(returns, name, parameters, arguments, result if this libc does not have it) */
 #define HEAP_FUNCTIONS(X)                                                                                              \

@@ -133,12 +133,12 @@ enum { HOOK_CUDA_COUNT = 0 HOOK_CUDA(HOOK_ONE), HOOK_CUDA_FIRST = HOOK_LIBC_COUN
 	HOOK_SECOND(HOOK_DECLARE_##kind, HOOK_NOT, )(returns, symbol, parameters)
 #define HOOK_DECLARE_OWN , HOOK_DECLARE_WRAP
 #define HOOK_DECLARE_OWN_AS(name) , HOOK_DECLARE_WRAP
-#define HOOK_DECLARE_WRAP(returns, symbol, parameters) returns wrap_##symbol parameters;
+#define HOOK_DECLARE_WRAP(returns, symbol, parameters) returns wrap_##symbol parameters ALIGNS_STACK;
 HOOK_LIBC(HOOK_DECLARE)
 #undef HOOK_DECLARE
 
 /* Resolves syscall(), to which a thunk jumps. Called at start, and by a call that occurs before. */
-void hook_resolve(void);
+void hook_resolve(void) ALIGNS_STACK;
 extern bool hook_is_resolved; /* read by the thunk */
 
 /* The names of all rows, by id. An object that also records OpenMP has a table with more names. */

@@ -154,9 +154,10 @@ static inline size_t hook_length(const char *s)
 		}                                                                                                      \
 	} while (0)
 
-/* The values of a row's `record`. BEFORE and AFTER are executed around every call, however short: they invalidate
- * descriptors. RECORD is executed for recorded calls only, SHORT for those below the threshold. Each BEFORE, AFTER and
- * SHORT begins with a comma, because a value for which it does nothing has no such macro. */
+/* The values of a row's `record`. ENTER, BEFORE and AFTER are executed around every call, however short: they
+ * invalidate descriptors. ENTER is executed before the stack is aligned, and declares nothing. RECORD is executed for
+ * recorded calls only, SHORT for those below the threshold. Each ENTER, BEFORE, AFTER and SHORT begins with a comma,
+ * because a value for which it does nothing has no such macro. */
 #define HOOK_DO(phase, ...) HOOK_SECOND(HOOK_##phase##_##__VA_ARGS__, (void)0, )
 #define HOOK_RECORD_NOTHING HOOK_RECORD_WORD(0)
 
@@ -279,7 +280,7 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 							     ? hook_fd_word((fd), -(int64_t)result)                    \
 							     : hook_fd_arg((fd), (int64_t)result)))
 /* TEXT: FD, of what may be an exception of Python */
-#define HOOK_BEFORE_TEXT(fd, bytes, size)                                                                              \
+#define HOOK_ENTER_TEXT(fd, bytes, size)                                                                               \
 	, if (__builtin_expect(uncaught_may_be(__builtin_return_address(0), (fd)), 0))                                 \
 	uncaught_write(__builtin_return_address(0), (uintptr_t)__builtin_frame_address(0), (bytes), (size))
 #define HOOK_SHORT_TEXT(fd, bytes, size) HOOK_SHORT_FD(fd)

@@ -14,7 +14,8 @@ extern const void *uncaught_caller HIDDEN;
 
 /* Reads `bytes` only if the interpreter writes them: other callers may pass what cannot be read. `frame`: as in
  * stack_take(). errno is preserved. */
-__attribute__((cold)) void uncaught_write(const void *caller, uintptr_t frame, const char *bytes, size_t size);
+__attribute__((cold)) ALIGNS_STACK void uncaught_write(const void *caller, uintptr_t frame, const char *bytes,
+							size_t size);
 
 /* Whether the call may be the interpreter's: it writes to its standard output or error first. */
 static inline bool uncaught_may_be(const void *caller, int fd)

@@ -33,7 +33,7 @@ static inline bool wait_is_shared_barrier(const pthread_barrier_t *b)
 }
 
 /* The calling thread is about to end a wait, if there is one. */
-__attribute__((noinline)) void wait_note_attached(const void *address, enum wake_kind kind);
+__attribute__((noinline)) ALIGNS_STACK void wait_note_attached(const void *address, enum wake_kind kind);
 #define WAIT_NOTE(address, is_shared, kind)                                                                            \
 	do {                                                                                                           \
 		if (__builtin_expect(wake_is_on, 0) && __builtin_expect(wake_is_waited(address), 0) && !(is_shared))   \

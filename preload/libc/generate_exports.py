@@ -6,6 +6,7 @@ Reads the rows X(kind, returns, symbol, parameters, arguments, record) of preloa
 beside it, which explains them, and writes a function for each row whose wrapper is not written by hand. The rows are C
 macros, too: preload/hook/ makes ids, names and declarations of them. A function that is text can be read, and a
 debugger steps through it; the compiler makes less code of it than of macros."""
+import os
 import re
 import sys
 
@@ -15,7 +16,7 @@ HEAD = """/* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/hook/hook_record.h"
 #include "preload/libc/undeclared.h"
 """
-TIMED = """HOOK_EXPORT {returns}{symbol}{parameters}
+TIMED = """{define}
 {{
 	enum {{ HOOK_CURRENT = HOOK_{symbol} }};
 	{returns}result;
@@ -23,7 +24,7 @@ TIMED = """HOOK_EXPORT {returns}{symbol}{parameters}
 	enum call_length length_;
 
 	HOOK_DO(BEFORE, {record});
-	if (!event_enabled(TF_GROUP_OSRT) || !call_begin(&event_, HOOK_CURRENT))
+	if ({closed}!call_begin(&event_, HOOK_CURRENT))
 		return real_{symbol}{arguments};
 	result = real_{symbol}{arguments};
 	HOOK_DO(AFTER, {record});
@@ -37,14 +38,14 @@ TIMED = """HOOK_EXPORT {returns}{symbol}{parameters}
 	return result;
 }}
 """
-TIMEDV = """HOOK_EXPORT {returns}{symbol}{parameters}
+TIMEDV = """{define}
 {{
 	enum {{ HOOK_CURRENT = HOOK_{symbol}, result = 0 }};
 	struct call event_;
 	enum call_length length_;
 
 	HOOK_DO(BEFORE, {record});
-	if (!event_enabled(TF_GROUP_OSRT) || !call_begin(&event_, HOOK_CURRENT)) {{
+	if ({closed}!call_begin(&event_, HOOK_CURRENT)) {{
 		real_{symbol}{arguments};
 		return;
 	}}
@@ -54,6 +55,19 @@ TIMEDV = """HOOK_EXPORT {returns}{symbol}{parameters}
 		HOOK_RECORD_{record};
 	if (length_ == CALL_SHORT)
 		HOOK_DO(SHORT, {record});
+}}
+"""
+# A function that aligns its stack makes no jump to another one. Where nothing is to be done for calls that are not
+# selected, the exported function forwards them by a jump.
+WHOLE = {"define": "HOOK_EXPORT ALIGNS_STACK {returns}{symbol}{parameters}",
+         "closed": "!event_enabled(TF_GROUP_OSRT) || "}
+SPLIT = {"define": "static __attribute__((noinline)) ALIGNS_STACK {returns}timed_{symbol}{parameters}", "closed": ""}
+FORWARD = """HOOK_EXPORT {returns}{symbol}{parameters}
+{{
+	HOOK_DO(ENTER, {record});
+	if (!event_enabled(TF_GROUP_OSRT))
+		return real_{symbol}{arguments};
+	return timed_{symbol}{arguments};
 }}
 """
 OWN = """HOOK_EXPORT {returns}{symbol}{parameters}
@@ -66,6 +80,8 @@ ALIAS = """HOOK_EXPORT {returns}{symbol}{parameters} __attribute__((alias("{same
 # Defined elsewhere. Declared here, so that a row that differs from the prototype in libc's header is an error.
 REAL = "extern {returns}{symbol}{parameters};\n"
 TEXTS = {"TIMED": TIMED, "TIMEDV": TIMEDV, "OWN": OWN, "ALIAS": ALIAS, "REAL": REAL, "NAKED": "", "RAW": ""}
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../hook/hook_record.h")) as header:
+    WITH_BEFORE = re.findall(r"#define HOOK_BEFORE_(\w+)", header.read())
 FIELDS = ("kind", "returns", "symbol", "parameters", "arguments", "record")
 
 
@@ -86,7 +102,9 @@ def function_of(row):
     kind, same = re.fullmatch(r"(\w+?)(?:_AS\((\w+)\))?", row["kind"]).groups()
     if not row["returns"].endswith("*"):
         row["returns"] += " "
-    return TEXTS[kind].format(same=same, **row)
+    is_split = kind == "TIMED" and row["record"].split("(")[0] not in WITH_BEFORE
+    parts = {name: text.format(**row) for name, text in (SPLIT if is_split else WHOLE).items()}
+    return TEXTS[kind].format(same=same, **parts, **row) + (FORWARD.format(**row) if is_split else "")
 
 
 def main(rows, output):

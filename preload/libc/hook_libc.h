@@ -31,11 +31,11 @@
 	HOOK_MEMORY(X)                                                                                                 \
 	HOOK_WAIT(X)                                                                                                   \
 	/* locks: OWN rows try first and time only calls that block */                                                 \
-	X(OWN, error_t, pthread_mutex_lock, (pthread_mutex_t * m), (m), NOTHING)                                       \
+	X(NAKED, error_t, pthread_mutex_lock, (pthread_mutex_t * m), (m), NOTHING)                                     \
 	X(TIMED, error_t, pthread_mutex_timedlock, (pthread_mutex_t * m, const struct timespec *t), (m, t),            \
 	  LOCKED(m, 0, false))                                                                                         \
-	X(OWN, error_t, pthread_rwlock_rdlock, (pthread_rwlock_t * l), (l), NOTHING)                                   \
-	X(OWN, error_t, pthread_rwlock_wrlock, (pthread_rwlock_t * l), (l), NOTHING)                                   \
+	X(NAKED, error_t, pthread_rwlock_rdlock, (pthread_rwlock_t * l), (l), NOTHING)                                 \
+	X(NAKED, error_t, pthread_rwlock_wrlock, (pthread_rwlock_t * l), (l), NOTHING)                                 \
 	X(TIMED, error_t, pthread_rwlock_timedrdlock, (pthread_rwlock_t * l, const struct timespec *t), (l, t),        \
 	  LOCKED(l, 0, true))                                                                                          \
 	X(TIMED, error_t, pthread_rwlock_timedwrlock, (pthread_rwlock_t * l, const struct timespec *t), (l, t),        \
@@ -57,7 +57,7 @@
 	X(TIMED, error_t, pthread_cond_signal, (pthread_cond_t * c), (c), WAKES(c, WAKE_ONE))                          \
 	X(TIMED, error_t, pthread_cond_broadcast, (pthread_cond_t * c), (c), WAKES(c, WAKE_ALL))                       \
 	X(TIMED, error_t, pthread_barrier_wait, (pthread_barrier_t * b), (b), BARRIER(b))                              \
-	X(OWN, error_t, pthread_spin_lock, (pthread_spinlock_t * l), (l), NOTHING)                                     \
+	X(NAKED, error_t, pthread_spin_lock, (pthread_spinlock_t * l), (l), NOTHING)                                   \
 	X(TIMED, error_t, pthread_rwlock_clockrdlock, (pthread_rwlock_t * l, clockid_t k, const struct timespec *t),   \
 	  (l, k, t), LOCKED(l, 0, true))                                                                               \
 	X(TIMED, error_t, pthread_rwlock_clockwrlock, (pthread_rwlock_t * l, clockid_t k, const struct timespec *t),   \

@@ -481,21 +481,21 @@ int wrap_posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actio
 	for (size_t i_ = 1; first_ && i_ <= count_; i_++)                                                              \
 		arguments[i_] = va_arg(again_, char *)
 
-HOOK_EXPORT int execl(const char *path, const char *argument, ...)
+HOOK_EXPORT ALIGNS_STACK int execl(const char *path, const char *argument, ...)
 {
 	ARGUMENTS(argument);
 	va_end(again_);
 	return wrap_execve(path, arguments, environ);
 }
 
-HOOK_EXPORT int execlp(const char *file, const char *argument, ...)
+HOOK_EXPORT ALIGNS_STACK int execlp(const char *file, const char *argument, ...)
 {
 	ARGUMENTS(argument);
 	va_end(again_);
 	return wrap_execvpe(file, arguments, environ);
 }
 
-HOOK_EXPORT int execle(const char *path, const char *argument, ...)
+HOOK_EXPORT ALIGNS_STACK int execle(const char *path, const char *argument, ...)
 {
 	char *const *environment;
 

@@ -21,7 +21,7 @@
 	})
 
 #define OPEN(symbol)                                                                                                   \
-	HOOK_EXPORT int symbol(const char *path, int flags, ...)                                                       \
+	HOOK_EXPORT ALIGNS_STACK int symbol(const char *path, int flags, ...)                                          \
 	{                                                                                                              \
 		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
 		mode_t mode = MODE(flags);                                                                             \
@@ -32,7 +32,7 @@
 		return result;                                                                                         \
 	}
 #define OPENAT(symbol)                                                                                                 \
-	HOOK_EXPORT int symbol(int at, const char *path, int flags, ...)                                               \
+	HOOK_EXPORT ALIGNS_STACK int symbol(int at, const char *path, int flags, ...)                                  \
 	{                                                                                                              \
 		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
 		mode_t mode = MODE(flags);                                                                             \
@@ -47,7 +47,7 @@ OPEN(open64)
 OPENAT(openat)
 OPENAT(openat64)
 
-HOOK_EXPORT int ioctl(int fd, unsigned long request, ...)
+HOOK_EXPORT ALIGNS_STACK int ioctl(int fd, unsigned long request, ...)
 {
 	enum { HOOK_CURRENT = HOOK_ioctl };
 	void *argument;
@@ -64,7 +64,7 @@ HOOK_EXPORT int ioctl(int fd, unsigned long request, ...)
 /* Some commands create a descriptor. For the others the result may be the number of another descriptor, which is then
  * only described again. */
 #define FCNTL(symbol)                                                                                                  \
-	HOOK_EXPORT int symbol(int fd, int command, ...)                                                               \
+	HOOK_EXPORT ALIGNS_STACK int symbol(int fd, int command, ...)                                                  \
 	{                                                                                                              \
 		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
 		void *argument;                                                                                        \
@@ -147,7 +147,7 @@ void hook_count_listed(struct aiocb *const *blocks, int count)
 	}
 }
 
-HOOK_EXPORT void *mremap(void *at, size_t n, size_t size, int flags, ...)
+HOOK_EXPORT ALIGNS_STACK void *mremap(void *at, size_t n, size_t size, int flags, ...)
 {
 	enum { HOOK_CURRENT = HOOK_mremap };
 	void *to, *result;
@@ -160,7 +160,7 @@ HOOK_EXPORT void *mremap(void *at, size_t n, size_t size, int flags, ...)
 	return result;
 }
 
-HOOK_EXPORT mqd_t mq_open(const char *name, int flags, ...)
+HOOK_EXPORT ALIGNS_STACK mqd_t mq_open(const char *name, int flags, ...)
 {
 	enum { HOOK_CURRENT = HOOK_mq_open };
 	struct mq_attr *attributes = NULL;
@@ -178,7 +178,7 @@ HOOK_EXPORT mqd_t mq_open(const char *name, int flags, ...)
 	return result;
 }
 
-HOOK_EXPORT int semctl(int id, int number, int command, ...)
+HOOK_EXPORT ALIGNS_STACK int semctl(int id, int number, int command, ...)
 {
 	enum { HOOK_CURRENT = HOOK_semctl };
 	void *argument; /* a union of an int and pointers, which are passed alike */
@@ -192,7 +192,7 @@ HOOK_EXPORT int semctl(int id, int number, int command, ...)
 	return result;
 }
 
-HOOK_EXPORT long ptrace(enum __ptrace_request request, ...)
+HOOK_EXPORT ALIGNS_STACK long ptrace(enum __ptrace_request request, ...)
 {
 	enum { HOOK_CURRENT = HOOK_ptrace };
 	void *at, *data;

@@ -11,7 +11,7 @@
 /* The arguments that follow `last` are passed on. No header declares the fortified functions and those of one ISO C. */
 #define FORMAT(symbol, parameters, last, call, record)                                                                 \
 	HOOK_EXPORT int symbol parameters;                                                                             \
-	HOOK_EXPORT int symbol parameters                                                                              \
+	HOOK_EXPORT ALIGNS_STACK int symbol parameters                                                                 \
 	{                                                                                                              \
 		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
 		va_list list;                                                                                          \

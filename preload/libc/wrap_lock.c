@@ -8,7 +8,7 @@
 #define TRY(symbol, try, type)                                                                                         \
 	static int first_##symbol(type *lock);                                                                         \
 	static int (*try_##symbol)(type *) = first_##symbol;                                                           \
-	static __attribute__((cold)) int first_##symbol(type *lock)                                                    \
+	static __attribute__((cold)) ALIGNS_STACK int first_##symbol(type *lock)                                       \
 	{                                                                                                              \
 		int result;                                                                                            \
                                                                                                                        \
@@ -25,10 +25,17 @@
  * not have the function. `owner`: who has the lock, if that is known. `by_writer`: see wake_released(). */
 #define LOCK(symbol, try, type, owner, by_writer)                                                                      \
 	TRY(symbol, try, type)                                                                                         \
-	int wrap_##symbol(type *lock)                                                                                  \
+	static __attribute__((noinline)) ALIGNS_STACK int blocked_##symbol(type *lock)                                 \
 	{                                                                                                              \
 		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
-		uint32_t holder;                                                                                       \
+		uint32_t holder = (uint32_t)(owner);                                                                   \
+		int result;                                                                                            \
+                                                                                                                       \
+		HOOK_TIME(real_##symbol(lock), LOCKED((const void *)lock, holder, by_writer));                         \
+		return result;                                                                                         \
+	}                                                                                                              \
+	HOOK_EXPORT int symbol(type *lock)                                                                             \
+	{                                                                                                              \
 		int result;                                                                                            \
                                                                                                                        \
 		if (!event_enabled(TF_GROUP_OSRT))                                                                     \
@@ -36,9 +43,7 @@
 		result = __atomic_load_n(&try_##symbol, __ATOMIC_RELAXED)(lock);                                       \
 		if (__builtin_expect(result != EBUSY && result != -1, 1))                                              \
 			return result;                                                                                 \
-		holder = (uint32_t)(owner);                                                                            \
-		HOOK_TIME(real_##symbol(lock), LOCKED((const void *)lock, holder, by_writer));                         \
-		return result;                                                                                         \
+		return blocked_##symbol(lock);                                                                         \
 	}
 
 LOCK(pthread_mutex_lock, pthread_mutex_trylock, pthread_mutex_t,

@@ -158,28 +158,28 @@ int wrap_dlclose(void *handle)
 
 /* ---- ends ---- */
 
-HOOK_EXPORT void _exit(int status)
+HOOK_EXPORT ALIGNS_STACK void _exit(int status)
 {
 	recorder_end(TF_END_EXIT, status);
 	real__exit(status);
 	__builtin_unreachable();
 }
 
-HOOK_EXPORT void _Exit(int status)
+HOOK_EXPORT ALIGNS_STACK void _Exit(int status)
 {
 	recorder_end(TF_END_EXIT, status);
 	real__Exit(status);
 	__builtin_unreachable();
 }
 
-HOOK_EXPORT void quick_exit(int status)
+HOOK_EXPORT ALIGNS_STACK void quick_exit(int status)
 {
 	recorder_end(TF_END_EXIT, status);
 	real_quick_exit(status);
 	__builtin_unreachable();
 }
 
-HOOK_EXPORT void abort(void)
+HOOK_EXPORT ALIGNS_STACK void abort(void)
 {
 	recorder_end(TF_END_ABORT, 0);
 	real_abort();

@@ -97,7 +97,7 @@ static void prctl_end(enum restriction r, int option, unsigned long a, long resu
 		errno = error;
 }
 
-HOOK_EXPORT int prctl(int option, ...)
+HOOK_EXPORT ALIGNS_STACK int prctl(int option, ...)
 {
 	unsigned long a, b, c, d;
 	enum restriction r;
@@ -123,7 +123,7 @@ static long call_kernel(long number, long a, long b, long c, long d, long e)
 	return ((long (*)(long, ...))(void *)real_syscall)(number, a, b, c, d, e);
 }
 
-HIDDEN long wrap_syscall_prctl(long number, long option, long a, long b, long c, long d);
+HIDDEN ALIGNS_STACK long wrap_syscall_prctl(long number, long option, long a, long b, long c, long d);
 long wrap_syscall_prctl(long number, long option, long a, long b, long c, long d)
 {
 	enum restriction r = prctl_begin((int)option, (unsigned long)a, (unsigned long)b);
@@ -149,7 +149,8 @@ static bool seccomp_is_set(unsigned flags, long result)
 	return result == 0 || (result > 0 && flags & NEW_LISTENER);
 }
 
-HIDDEN long wrap_syscall_seccomp(long number, long operation, long flags, const void *filter, long d, long e);
+HIDDEN ALIGNS_STACK long wrap_syscall_seccomp(long number, long operation, long flags, const void *filter, long d,
+					      long e);
 long wrap_syscall_seccomp(long number, long operation, long flags, const void *filter, long d, long e)
 {
 	enum restriction r = seccomp_restriction((unsigned)operation, filter);

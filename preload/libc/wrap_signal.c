@@ -232,7 +232,7 @@ int wrap_sigaltstack(const stack_t *stack, stack_t *old)
 
 /* longjmp() where _FORTIFY_SOURCE is on. It ends the program if the jump leads to a deeper frame, unless sigaltstack()
  * says that the thread is on its alternate stack. The program sees it there, the kernel may not. */
-HOOK_EXPORT void __longjmp_chk(struct __jmp_buf_tag *buffer, int value)
+HOOK_EXPORT ALIGNS_STACK void __longjmp_chk(struct __jmp_buf_tag *buffer, int value)
 {
 	if (altstack_is_programs(__builtin_frame_address(0)))
 		real_siglongjmp(buffer, value);

@@ -11,7 +11,8 @@
 #include "preload/libc/wrap_signal.h"
 
 /* Entered from syscall_<architecture>.S. */
-#define SYSCALL(symbol) HIDDEN long wrap_syscall_##symbol(long number, long a, long b, long c, long d, long e, long f)
+#define SYSCALL(symbol)                                                                                                \
+	HIDDEN ALIGNS_STACK long wrap_syscall_##symbol(long number, long a, long b, long c, long d, long e, long f)
 
 #define RAW(symbol, record)                                                                                            \
 	SYSCALL(symbol);                                                                                               \
@@ -67,8 +68,9 @@ BEFORE(dup, descriptor_invalidate((int)b)) /* dup2, dup3 */
 BEFORE(setitimer, leave_interval_timer((int)a))
 BEFORE(timer_create, leave_clock((clockid_t)a))
 
-HIDDEN long wrap_syscall_rt_sigaction(long number, long signal, const struct altstack_kernel_action *action,
-				      struct altstack_kernel_action *old, size_t mask_size);
+HIDDEN ALIGNS_STACK long wrap_syscall_rt_sigaction(long number, long signal,
+						   const struct altstack_kernel_action *action,
+						   struct altstack_kernel_action *old, size_t mask_size);
 long wrap_syscall_rt_sigaction(long number, long signal, const struct altstack_kernel_action *action,
 			       struct altstack_kernel_action *old, size_t mask_size)
 {
@@ -88,7 +90,7 @@ long wrap_syscall_rt_sigaction(long number, long signal, const struct altstack_k
 	return 0;
 }
 
-HIDDEN long wrap_syscall_sigaltstack(long number, const stack_t *stack, stack_t *old);
+HIDDEN ALIGNS_STACK long wrap_syscall_sigaltstack(long number, const stack_t *stack, stack_t *old);
 long wrap_syscall_sigaltstack(long number, const stack_t *stack, stack_t *old)
 {
 	(void)number;

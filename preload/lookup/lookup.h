@@ -17,6 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "runtime/shared/common/hot.h"
+
 struct entry_row;
 
 /* The row of this symbol, or NULL. */
@@ -50,7 +52,7 @@ void *lookup_driver_trampoline(const char *name, int version, uint64_t flags, vo
 struct lookup_result {
 	void *value, *jump;
 };
-struct lookup_result lookup_dlsym(void *handle, const char *name, const void *caller);
+struct lookup_result lookup_dlsym(void *handle, const char *name, const void *caller) ALIGNS_STACK;
 
 /* weak.c: sets the weak references of the library with this handle that are bound to us to NULL if no other library
  * defines them. */

@@ -57,6 +57,13 @@ for arguments in ['true', 'a' * 3000000], ['true'] + ['a' * 1000] * 5000:
 END
 same 'arguments with which no program starts' python3 too_long.py
 unlike "$(report info same.pillion)" 'length$' 'what did not start without us either is not listed'
+if [ "$(uname -m)" = x86_64 ]; then
+	same 'calls with a stack that is not aligned' "$targets/unaligned"
+	like "$(tail -1 recorded.out)" '^execv 1 0$' 'calls with a stack that is not aligned: all were made'
+	LD_PRELOAD=${library%.so}-memory.so PILLION_OUTPUT=$work/heap.pillion PILLION_MEMORY=native \
+		"$targets/unaligned" >recorded.out
+	ok 'calls with a stack that is not aligned, of malloc, too' cmp bare.out recorded.out
+fi
 same 'invalid addresses' "$hostile" faults
 like "$(cat recorded.out)" '^open 1 Bad address' 'invalid addresses: the errors are unchanged'
 same 'a chroot that fails' "$hostile" chroot-fails

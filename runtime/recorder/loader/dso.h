@@ -12,9 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/shared/common/hot.h"
+
 /* As RTLD_NEXT: the default version of `symbol` in the first object after ours that defines it; NULL: none. What is in
  * the objects that dso_keep_next() has kept is found without the loader's list, so also in a signal handler. */
-void *dso_next(const char *symbol);
+void *dso_next(const char *symbol) ALIGNS_STACK;
 void dso_keep_next(void); /* by the constructor */
 
 /* The same from the loader's list for debuggers, without a lock or a call into libc. It is for calls before our

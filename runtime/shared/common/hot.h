@@ -12,3 +12,11 @@
 /* For the declaration of a variable that another file defines: it is in our own object, so its address needs no load
  * from the global offset table. */
 #define HIDDEN __attribute__((visibility("hidden")))
+
+/* Of a function that programs enter: it may use instructions that need an aligned stack, and so may libc's functions
+ * that it calls, though the caller's stack is not aligned (assembly language, a _start in C). */
+#ifdef __x86_64__
+#define ALIGNS_STACK __attribute__((force_align_arg_pointer))
+#else
+#define ALIGNS_STACK
+#endif
