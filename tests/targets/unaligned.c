@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls libc with a stack that is not aligned to 16 bytes, against the ABI, as code in assembly language and a _start in
- * C may. Its output and status must be the same with and without recording. */
+/* Calls libc with a stack that is not aligned to 16 bytes, against the ABI, as code in assembly language and a _start
+ * in C may. Its output and status must be the same with and without recording. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
