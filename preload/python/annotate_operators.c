@@ -172,7 +172,7 @@ static uint64_t values_hash(struct values of, bool has_lists, bool has_arguments
 }
 
 /* "[2, 3], []": an argument that is no tensor has none; a list of tensors has one for each. */
-static void add_sizes(struct text *t, const char *first, struct values of, bool has_lists)
+static __attribute__((cold)) void add_sizes(struct text *t, const char *first, struct values of, bool has_lists)
 {
 	struct values inner;
 	uint64_t count = 0;
@@ -195,7 +195,7 @@ static void add_sizes(struct text *t, const char *first, struct values of, bool 
 }
 
 /* "t6": a tensor of this type; "f4602678819172646912": these bits of a number; "": another kind. */
-static void add_values(struct text *t, struct values of, bool has_lists)
+static __attribute__((cold)) void add_values(struct text *t, struct values of, bool has_lists)
 {
 	text_add(t, "[");
 	for (const struct value *v = of.items; of.count--; v++) {
@@ -215,8 +215,8 @@ static void add_values(struct text *t, struct values of, bool has_lists)
 }
 
 /* As emit_nvtx writes it: "aten::mm, sizes = [[2, 3], [3, 4]]", with the group of a collective and the arguments. */
-static __attribute__((noinline)) struct nvtx_string *shapes_name(const char *name, const char *group, struct values v,
-								  bool has_arguments)
+static __attribute__((noinline, cold)) struct nvtx_string *shapes_name(const char *name, const char *group,
+									struct values v, bool has_arguments)
 {
 	char bytes[EVENT_TEXT + 1];
 	struct text t = text_init(bytes, sizeof(bytes));

@@ -19,8 +19,7 @@ static inline struct text text_init(char *bytes, size_t size)
 	return (struct text){bytes, bytes, bytes + size - 1, false};
 }
 
-/* Not inline, which would make the recorder larger: texts are rare. */
-static __attribute__((noinline, unused)) void text_bytes(struct text *t, const char *bytes, size_t size)
+static inline void text_bytes(struct text *t, const char *bytes, size_t size)
 {
 	if (size > (size_t)(t->end - t->at)) {
 		size = (size_t)(t->end - t->at);

@@ -58,7 +58,7 @@ void index_text(struct index_writer *line, const char *key, const char *value)
 	index_field(line, key, value, strlen(value));
 }
 
-void index_number(struct index_writer *line, const char *key, uint64_t value)
+__attribute__((cold)) void index_number(struct index_writer *line, const char *key, uint64_t value)
 {
 	char digits[24];
 	struct text t = text_init(digits, sizeof(digits));
@@ -67,7 +67,7 @@ void index_number(struct index_writer *line, const char *key, uint64_t value)
 	index_field(line, key, digits, text_length(&t));
 }
 
-void index_signed(struct index_writer *line, const char *key, int64_t value)
+__attribute__((cold)) void index_signed(struct index_writer *line, const char *key, int64_t value)
 {
 	char digits[24];
 	struct text t = text_init(digits, sizeof(digits));
