@@ -373,7 +373,8 @@ static void find_order(struct graph *g, size_t meetings)
 enum { RELAY_NODES = 64 };
 
 /* Whether what ended a wait had itself waited for most of that time, without a known source, and since before that wait
- * began: it only passed on what came from elsewhere, perhaps because of what the waiting actor had done before. */
+ * began: it only passed on what came from elsewhere, perhaps because of what the waiting actor had done before. What
+ * its own timer woke passed nothing on. */
 static bool is_relayed(const struct graph *g, uint32_t wait)
 {
 	uint64_t start = g->nodes[wait - 1].end_ns, middle = start + (g->nodes[wait].end_ns - start) / 2;
@@ -383,7 +384,7 @@ static bool is_relayed(const struct graph *g, uint32_t wait)
 		uint32_t previous = graph_previous(g, at);
 
 		if (g->nodes[at].kind == NODE_UNSEEN && g->nodes[previous].end_ns <= start)
-			return true;
+			return !g->nodes[at].is_timer;
 		at = previous;
 	}
 	return false;

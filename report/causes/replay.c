@@ -79,11 +79,15 @@ static bool is_free(const struct graph *g, const double *ends, uint32_t node, ui
 	return false;
 }
 
-/* From the end of its source to its own; what a process takes to start is of that process. */
+/* From the end of its source to its own; what a process takes to start is of that process, and what a wait still lasts
+ * when its cause has happened is of the wait: data may be held back on their way. */
 static double latency(const struct graph *g, const struct edit *edit, const struct run_node *n)
 {
-	return (double)(n->end_ns - g->nodes[n->source].end_ns) *
-	       (n->kind == NODE_START && edit->actor_factors ? edit->actor_factors[n->actor] : 1);
+	double ns = (double)(n->end_ns - g->nodes[n->source].end_ns);
+
+	if (n->kind == NODE_WAIT)
+		return edit->factors ? ns * edit->factors[n->what] : ns;
+	return n->kind == NODE_START && edit->actor_factors ? ns * edit->actor_factors[n->actor] : ns;
 }
 
 /* A wait, a start or a meeting: what came after the later of the two that it depends on stays. `idle`: see
@@ -299,7 +303,9 @@ static double removed(const struct graph *g, const struct edit *edit, uint32_t n
 	case NODE_UNSEEN:
 		if ((edit->no_waits && edit->no_waits[n->what]) || (n->is_lock && edit->no_interpreter))
 			return ns;
-		return replay_is_bound(g, node) ? 0 : ns * (1 - factor_of(edit, n, n->what));
+		if (replay_is_bound(g, node))
+			return (double)(n->end_ns - g->nodes[n->source].end_ns) - latency(g, edit, n);
+		return ns * (1 - factor_of(edit, n, n->what));
 	default:
 		return 0;
 	}

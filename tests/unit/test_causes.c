@@ -78,6 +78,41 @@ Test(causes, a_wait_follows_its_source_and_no_further)
 	cr_expect_float_eq(run(), 600 + 380, 0.01);
 }
 
+Test(causes, what_a_wait_lasts_after_its_cause_is_of_the_wait)
+{
+	fork_and_join();
+	factors[WAIT] = 0;
+	cr_expect_float_eq(run(), 600 - 10, 0.01);
+}
+
+/* A worker that waits until 480 before it ends the main thread's wait. Returns the kind of that. */
+static enum node_kind wait_for_one_that_waits(enum graph_alone alone)
+{
+	graph_edge(&g, 1, 490, 0, 500);
+	graph_edges_done(&g);
+	graph_begin(&g, 0, 0);
+	graph_work(&g, 400, A);
+	graph_call(&g, 500, WAIT, GRAPH_WAITS);
+	graph_end(&g, true);
+	graph_begin(&g, 1, 0);
+	graph_work(&g, 390, B);
+	graph_call(&g, 480, KERNEL, alone);
+	graph_work(&g, 490, B);
+	graph_end(&g, false);
+	graph_finish(&g);
+	return g.nodes[2].kind;
+}
+
+Test(causes, what_an_unknown_wait_passes_on_is_no_cause)
+{
+	cr_expect_eq(wait_for_one_that_waits(GRAPH_WAITS), NODE_UNSEEN);
+}
+
+Test(causes, what_its_own_timer_woke_is_a_cause)
+{
+	cr_expect_eq(wait_for_one_that_waits(GRAPH_TIMER), NODE_WAIT);
+}
+
 Test(causes, work_before_the_start_of_another_actor_moves_that)
 {
 	fork_and_join();
