@@ -353,10 +353,24 @@ static void add_current(struct reading_calls *r, const struct actor *a)
 		put(&r->linker->of[MOMENT_TEAM], &m);
 }
 
+/* The stretch from the last call until then. */
+static void hidden_stretch(struct reading_calls *r, uint64_t end_ns)
+{
+	struct hidden *h = &r->hidden;
+	uint64_t ns = h->until_ns && end_ns > h->until_ns ? end_ns - h->until_ns : 0;
+
+	if (ns < HIDDEN_NS)
+		return;
+	h->all_ns += ns;
+	if (h->sampled_ns * HIDDEN_PART < ns)
+		list_add(h, (struct moment){.actor = r->actor, .what = NODE_NONE, .start_ns = h->until_ns,
+					    .end_ns = end_ns});
+}
+
 static void hidden_add(struct reading_calls *r, const struct event *e)
 {
 	struct hidden *h = &r->hidden;
-	uint64_t start_ns = causes_ns(r->linker->causes, r->image, event_start(e)), gap_ns;
+	uint64_t start_ns = causes_ns(r->linker->causes, r->image, event_start(e));
 
 	if (e->kind == TF_SAMPLE)
 		h->sampled_ns += samples_ns(e);
@@ -364,12 +378,7 @@ static void hidden_add(struct reading_calls *r, const struct event *e)
 		return;
 	for (; h->count && h->items[h->count - 1].start_ns >= start_ns; h->count--) /* it was inside of this call */
 		h->all_ns -= h->items[h->count - 1].end_ns - h->items[h->count - 1].start_ns;
-	gap_ns = h->until_ns && start_ns > h->until_ns ? start_ns - h->until_ns : 0;
-	if (gap_ns >= HIDDEN_NS)
-		h->all_ns += gap_ns;
-	if (gap_ns >= HIDDEN_NS && h->sampled_ns * HIDDEN_PART < gap_ns)
-		list_add(h, (struct moment){.actor = r->actor, .what = NODE_NONE, .start_ns = h->until_ns,
-					    .end_ns = start_ns});
+	hidden_stretch(r, start_ns);
 	h->until_ns = causes_ns(r->linker->causes, r->image, e->ticks);
 	h->sampled_ns = 0;
 }
@@ -384,7 +393,13 @@ static void hidden_end(struct reading_calls *r, const struct usages *usages, con
 	struct moments *waits = &l->of[MOMENT_WAIT];
 	size_t first_call = l->long_calls.first[r->actor];
 	struct usage_of u = usages_recorded(usages, a->image, a->thread->tid, 0, UINT64_MAX);
-	bool waited = u.ticks && u.delay_ns != TF_USAGE_UNKNOWN && (u.cpu_ns + u.delay_ns) * 2 < r->hidden.all_ns;
+	uint32_t function;
+	uint64_t start;
+	bool waited;
+
+	hidden_stretch(r, thread_current(a->thread, &function, &start) ? causes_ns(l->causes, r->image, start)
+									: a->end_ns);
+	waited = u.ticks && u.delay_ns != TF_USAGE_UNKNOWN && (u.cpu_ns + u.delay_ns) * 2 < r->hidden.all_ns;
 
 	for (size_t i = 0; waited && i < r->hidden.count; i++) {
 		put(waits, &r->hidden.items[i]);

@@ -350,6 +350,17 @@ Test(causality, a_thread_without_events_that_computes_does_not_wait)
 	cr_expect_eq(silent_beside_a_sleep(150), 0);
 }
 
+/* The process ends when the worker has slept. */
+Test(causality, a_thread_without_events_until_its_end_waits)
+{
+	uint64_t at_line = late_line();
+
+	writer_call(&worker, f_sleep, BEGIN + 299 * MS + 950 * US, 280 * MS, &at_line, 1);
+	writer_call(&host, f_sleep, BEGIN + 10 * MS, 5 * MS, NULL, 0);
+	writer_usage(&host, &(struct tf_usage){BEGIN + 290 * MS, 20 * MS, 0, 10, 0, 0, 0});
+	cr_expect_eq(saved_without_the_line(), 280);
+}
+
 /* ---- pipes ---- */
 
 /* The main thread waits until 50 ms for a descriptor and reads from it. It waits again from 60 to 100 ms; the read
