@@ -107,6 +107,8 @@ static bool others_work(const struct choice *k, const struct role *r, uint64_t n
 static bool may_be_needed(const struct choice *k, const struct role *r, const struct role_call *call,
 			  uint64_t saved_ns)
 {
+	if (call->is_timed)
+		return others_work(k, r, saved_ns);
 	switch (call->kind) {
 	case BLOCKED_CHILD:
 		return false;
@@ -124,7 +126,7 @@ static bool may_be_needed(const struct choice *k, const struct role *r, const st
  * waits for is proposed. */
 static bool is_of_library(const struct role_call *call)
 {
-	return call->has_frame && !call->is_users &&
+	return call->has_frame && !call->is_users && !call->is_timed &&
 	       (call->kind == BLOCKED_CHILD || blocked_waits_for_others(call->kind));
 }
 

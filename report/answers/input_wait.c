@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/answers/input_wait.h"
 
+#include <string.h>
+
 #include "report/base/bits.h"
 #include "report/events/descriptor.h"
 
@@ -9,6 +11,7 @@ struct sockets_used {
 	bool has_peers;	   /* it may be a client */
 	bool is_listening; /* it has clients */
 	bool is_own_client; /* what waits for its clients waits for itself, as tests of servers do */
+	bool has_timer, has_pipe; /* timerfd_create(); a pipe or a terminal */
 	struct bits listening, local; /* ports: where it listens, and of peers on the same machine */
 };
 
@@ -40,6 +43,13 @@ static void add_image(struct sockets_used *s, const struct image *image)
 
 	list_each(const struct socket_description, socket, &all->sockets)
 		add_socket(s, socket);
+	list_each(const struct descriptor, d, all) {
+		SCOPED(buffer) text = {0};
+
+		descriptors_text(all, d, &text);
+		s->has_timer |= !strcmp(buffer_string(&text), "anon_inode:[timerfd]");
+		s->has_pipe |= d->is_pipe || d->is_terminal;
+	}
 }
 
 static void sockets_of(const struct model *m, const struct process *p, struct sockets_used *ret)
@@ -62,5 +72,7 @@ enum input input_of_wait(const struct report_context *c, const struct role *r, c
 	sockets_of(c->model, r->process, &sockets);
 	if (sockets.is_listening)
 		return sockets.is_own_client ? INPUT_NONE : INPUT_CLIENTS;
+	if (call->is_timed || (sockets.has_timer && !sockets.has_pipe))
+		return INPUT_NONE;
 	return call->kind == BLOCKED_POLL && !sockets.has_peers ? INPUT_DATA : INPUT_NONE;
 }

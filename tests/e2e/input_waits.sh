@@ -147,6 +147,36 @@ pillion -o own --stats=false "$python" own.py >out 2>err
 is $? 0 'a server that is its only client'
 like "$(first own)" '^FIX FIRST .* epoll_wait\b.*; saves (at most )?[12]\.[0-9]+' 'waits for itself'
 
+# Nothing comes from outside where a timer ends the waits.
+cat >timed.py <<'END_OF_TIMED'
+import asyncio, ctypes, os, select, sys
+async def sleeps():
+    for i in range(8):
+        await asyncio.sleep(0.25)
+def descriptors():
+    r, w = os.pipe()
+    poll = select.poll()
+    poll.register(r)
+    for i in range(8):
+        poll.poll(250)
+def timer():
+    libc = ctypes.CDLL(None)
+    fd, poll = libc.timerfd_create(1, 0), select.epoll()
+    libc.timerfd_settime(fd, 0, (ctypes.c_long * 4)(0, 250000000, 0, 250000000), None)
+    poll.register(fd, select.EPOLLIN)
+    for i in range(8):
+        poll.poll()
+        os.read(fd, 8)
+asyncio.run(sleeps()) if sys.argv[1] == "sleeps" else globals()[sys.argv[1]]()
+END_OF_TIMED
+for how in sleeps descriptors timer; do
+	pillion -o "timed_$how" --stats=false "$python" timed.py "$how" >out 2>err
+	is $? 0 "waits for a timer, $how"
+	like "$(first "timed_$how")" '^FIX FIRST .* (epoll_wait|poll)\b.*' "waits for a timer, $how: a finding"
+	unlike "$(report stats --summary "timed_$how.pillion")" 'waits for its input' \
+		"waits for a timer, $how: that is not its input"
+done
+
 words() {
 	for word in 1 2 3 4 5 6; do
 		sleep 0.25

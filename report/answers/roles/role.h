@@ -29,6 +29,7 @@ struct role_call {
 	uint64_t import_ns; /* of these, of accesses to files in import statements */
 	struct symbol_frame frame; /* see roles_place; has_frame: a stack was taken */
 	bool has_frame, is_users; /* is_users: as in attribution.h */
+	bool is_timed;		  /* a wait for descriptors whose longest calls ended because their time was over */
 	struct role_end end;	  /* of a wait */
 };
 

@@ -30,6 +30,7 @@ struct following {
 	size_t passed_count, passed_capacity;
 	struct map known;    /* (hash of role, call and who; place) -> passed + 1 */
 	struct map followed; /* (role, call) -> ns */
+	struct map timed;    /* likewise of waits that a timer ended */
 	struct map of_whom;  /* (hash of role and call; who) -> ns of these */
 	/* the wait that is followed, and who does what the path passes through */
 	size_t role, call, thread;
@@ -97,11 +98,13 @@ static void follow(struct following *k, const struct image *image, const struct 
 	for (size_t i = 0; i < BLOCKED_LONGEST && b->longest[i].end; i++) {
 		uint64_t from_ns = causes_ns(k->causes, image, b->longest[i].start);
 		uint64_t until_ns = causes_ns(k->causes, image, b->longest[i].end);
+		uint32_t node = critical_node_at(&k->causes->graph, k->actor, until_ns);
 
 		k->wait_of = NODE_NONE;
 		*map_put(&k->followed, k->role, k->call, NULL) += until_ns - from_ns;
-		critical_walk(&k->causes->graph, critical_node_at(&k->causes->graph, k->actor, until_ns), from_ns,
-			      until_ns, visit, k);
+		if (b->kind == BLOCKED_POLL && k->causes->graph.nodes[node].is_timer)
+			*map_put(&k->timed, k->role, k->call, NULL) += until_ns - from_ns;
+		critical_walk(&k->causes->graph, node, from_ns, until_ns, visit, k);
 	}
 }
 
@@ -137,6 +140,16 @@ static const char *own_name(const struct partition *p, size_t thread)
 	while (main && p->threads[main - 1].image == t->image)
 		main--;
 	return main != thread && !strcmp(p->threads[main].name, t->name) ? "" : t->name;
+}
+
+static void conclude_timed(struct following *k)
+{
+	for (size_t role = 0; role < k->roles->count; role++)
+		for (size_t i = 0; i < k->roles->items[role].call_count; i++) {
+			const uint64_t *all = map_find(&k->followed, role, i), *timed = map_find(&k->timed, role, i);
+
+			k->roles->items[role].calls[i].is_timed = all && timed && *timed * 2 >= *all;
+		}
 }
 
 static void conclude(struct following *k)
@@ -177,9 +190,11 @@ void roles_find_ends(struct causality *s, const struct partition *p, struct role
 	for (size_t i = 0; i < p->count; i++)
 		follow_thread(&k, i);
 	conclude(&k);
+	conclude_timed(&k);
 	free(k.thread_of);
 	free(k.passed);
 	map_done(&k.known);
 	map_done(&k.followed);
+	map_done(&k.timed);
 	map_done(&k.of_whom);
 }
