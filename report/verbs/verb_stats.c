@@ -266,6 +266,7 @@ static void show_summary(struct work *w)
 	size_t width = terminal_columns(STDOUT_FILENO);
 
 	width = !width ? WIDTH_UNKNOWN : width > WIDTH_LEAST ? width : WIDTH_LEAST;
+	symbols_skip_c_library(w->context.symbols);
 	if (envelope_is_open()) {
 		show_answer(w);
 		return;
