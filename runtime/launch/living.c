@@ -12,9 +12,7 @@
 #include "runtime/shared/common/range.h"
 #include "runtime/shared/common/sys.h"
 
-/* UNDESCRIBED_MS: how long an image may take to describe itself in its place; ENDING_MS: what runs so long after a
- * signal goes on. */
-enum { UNDESCRIBED_MS = 2000, ENDING_MS = 5000 };
+enum { UNDESCRIBED_MS = 2000 }; /* how long an image may take to describe itself in its place */
 
 static struct {
 	struct living *list;
@@ -214,7 +212,7 @@ static void living_scan(const struct run *run)
  * recorded later is read from the capture all the same, unless it is moved or packed. */
 static bool is_ending(const struct run *run)
 {
-	return was_told_within(run, ENDING_MS) && run->key[0] && !run->spool[0] && !run->options.pack;
+	return was_told_within(run, KILLED_MS) && run->key[0] && !run->spool[0] && !run->options.pack;
 }
 
 void living_on_end(void (*forget)(struct living *))

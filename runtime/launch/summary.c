@@ -95,7 +95,8 @@ static bool summary_begin(const struct run *run)
 /* The ranks of a step end at about the same time. */
 static void others_wait(const struct run *run)
 {
-	int limit_ms = end.terminated_ns || run->status ? DYING_MS : OTHERS_MS;
+	bool is_dying = run->status || (end.terminated_ns && was_told_within(run, KILLED_MS));
+	int limit_ms = is_dying ? DYING_MS : OTHERS_MS;
 	unsigned n = 0, started;
 
 	if (!run->key[0] || end.limit_ns != UINT64_MAX)
