@@ -70,11 +70,29 @@ static bool has_whole_line(const struct fix_first_cause *cause)
 	       (cause->edit.size || cause->finding->is_priced);
 }
 
+/* A rule may only say for what the line's work is awaited: then the repair is that of the work. */
+static bool has_price_of_work(const struct fix_first_cause *cause)
+{
+	return is_work(cause) || (cause->finding && cause->finding->is_of_work);
+}
+
+static void take_frames(struct fix_first_cause *kept, struct fix_first_cause *added)
+{
+	if (kept->frame_count || !added->frame_count)
+		return;
+	memcpy(kept->frames, added->frames, sizeof(kept->frames));
+	kept->frame_count = added->frame_count;
+	kept->callee = added->callee;
+	kept->is_of_callers = true;
+	added->frame_count = 0;
+	added->callee = NULL;
+}
+
 /* Two causes at one line, of which the better one stays, with the larger price if these are prices of the same kind of
  * change and not of more than the line. Takes ownership of `added`. */
 static void join_causes(struct fix_first_cause *kept, struct fix_first_cause *added)
 {
-	bool is_same = is_work(kept) == is_work(added) && !kept->how == !added->how &&
+	bool is_same = has_price_of_work(kept) == has_price_of_work(added) && !kept->how == !added->how &&
 		       kept->is_balance == added->is_balance;
 
 	if (is_better(added, kept)) {
@@ -90,6 +108,7 @@ static void join_causes(struct fix_first_cause *kept, struct fix_first_cause *ad
 		kept->worth_ns = added->worth_ns;
 		kept->edit = added->edit;
 		added->edit = edit;
+		take_frames(kept, added);
 	}
 	fix_first_cause_done(added);
 }

@@ -214,3 +214,34 @@ Test(fix_first, where_the_user_computes_is_shown_however_little)
 	summary = summary_after(1000, 30);
 	cr_expect(strstr(summary, " · 3 % CPU train.py:40 train · "), "%s", summary);
 }
+
+/* A device waits while flush computes for train: the repair is that of the work, which is also done for save. */
+Test(fix_first, what_a_device_waits_for_has_the_price_of_the_work)
+{
+	const uint64_t args[] = {tf_arg(TF_ARG_STACK, 0, 3), tf_arg(TF_ARG_LAUNCH, 0, 1)};
+	const struct tf_device_operation step = {.kind = TF_DEVICE_KERNEL, .kernel = 1, .context = 1, .stream = 7};
+	uint16_t f_launch = writer_function(&w, TF_GROUP_CUDA, "cudaLaunchKernel");
+	struct writer_thread cupti;
+	const char *summary;
+
+	write_stacks();
+	writer_thread(&w, &cupti, 11, "cupti", 4 * TF_PAGE);
+	writer_device_source(&cupti, TF_DEVICE_TIME_MONOTONIC, 130001, "libcupti.so.13");
+	writer_blob(&cupti, TF_BLOB_DEVICE_OPERATION, 1, &step, sizeof(step));
+	writer_text(&cupti, TF_BLOB_KERNEL, 1, "step_kernel");
+	for (uint32_t i = 0; i < 10; i++) {
+		uint64_t at = BEGIN + i * 100 * MS;
+		struct writer_device_call called = {10, i + 1, at + 1, MS - 2, false};
+		struct writer_device_record done = {1, i + 1, at + 2 * MS, MS, 0};
+
+		writer_call(&host, f_launch, at + MS, MS, args, 2);
+		writer_device_calls(&cupti, TF_DEVICE_TIME_MONOTONIC, &called, 1);
+		writer_device(&cupti, TF_DEVICE_TIME_MONOTONIC, &done, 1);
+		for (uint64_t k = 1; k <= 9; k++)
+			writer_sample(&host, at + k * 10 * MS, 10000, k % 3 ? 1 : 2);
+	}
+	summary = summary_after(1000, 900);
+	cr_expect(strstr(summary, "FIX FIRST  540 ms of device time lost to host computing: helpers.py:3 flush; "
+				  "a change there saves 300 ms to 1.00 s\n"
+				  "           train.py:40       train  1.00 s\n"), "%s", summary);
+}
