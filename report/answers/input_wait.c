@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "report/base/bits.h"
-#include "report/events/descriptor.h"
+#include "report/events/traffic.h"
+#include "report/read/job/process_tree.h"
 
 /* What the sockets of a process are. */
 struct sockets_used {
@@ -52,11 +53,67 @@ static void add_image(struct sockets_used *s, const struct image *image)
 	}
 }
 
-static void sockets_of(const struct model *m, const struct process *p, struct sockets_used *ret)
+/* A forked process has the sockets of its parent, and one of them alone may have made calls with them. */
+static bool shares_sockets(const struct model *m, const struct image *image, const struct process *p)
 {
-	for (size_t i = 0; i < m->image_count; i++)
-		if (m->images[i].trace && &m->processes[m->images[i].process] == p)
-			add_image(ret, &m->images[i]);
+	const struct process *owner = &m->processes[image->process];
+
+	return (image->via == TF_VIA_FORK && process_parent(m, owner) == p) ||
+	       (m->images[p->first_image].via == TF_VIA_FORK && process_parent(m, p) == owner);
+}
+
+static void sockets_of(const struct model *m, const struct process *p, bool of_relatives, struct sockets_used *ret)
+{
+	array_each(const struct image, image, m->images, m->image_count)
+		if (image->trace &&
+		    (&m->processes[image->process] == p || (of_relatives && shares_sockets(m, image, p))))
+			add_image(ret, image);
+}
+
+static bool is_input(const struct trace *t, uint32_t function, const struct descriptor *d)
+{
+	const struct function *f = trace_function(t, function);
+
+	return f && f->kind.role == ROLE_READ && d && !d->fd && (d->is_pipe || d->is_terminal);
+}
+
+struct input_search {
+	struct descriptor_search descriptors;
+	bool has;
+};
+
+static void visit_traffic(void *context, const struct traffic *traffic)
+{
+	struct input_search *s = context;
+
+	s->has |= is_input(s->descriptors.of->trace, traffic->function, traffic_descriptor(&s->descriptors, traffic));
+}
+
+/* Whether the program reads its standard input, a pipe or a terminal. */
+static bool reads_input(const struct image *image)
+{
+	struct input_search s = {.descriptors = descriptor_search(image->trace)};
+	struct cursor cursor;
+	struct event e;
+
+	traffic_each(image->trace, visit_traffic, &s);
+	for (size_t i = 0; i < image->trace->thread_count && !s.has; i++) {
+		cursor_init(&cursor, image->trace, &image->trace->threads[i]);
+		cursor.call_args = 1u << TF_ARG_FD;
+		while (!s.has && cursor_next(&cursor, &e))
+			s.has = e.kind == TF_CALL &&
+				is_input(image->trace, e.id, descriptors_find_call(&s.descriptors, &e));
+	}
+	return s.has;
+}
+
+/* What waits for its input until a timer ends the wait looks at the time, too, or draws. */
+static bool has_input(const struct model *m, const struct process *p)
+{
+	array_each(const struct image, image, m->images, m->image_count)
+		if (image->trace && &m->processes[image->process] == p && reads_input(image))
+			return true;
+	return false;
 }
 
 enum input input_of_wait(const struct report_context *c, const struct role *r, const struct role_call *call)
@@ -69,10 +126,10 @@ enum input input_of_wait(const struct report_context *c, const struct role *r, c
 		return INPUT_NONE;
 	if (call->kind == BLOCKED_PIPE)
 		return INPUT_DATA;
-	sockets_of(c->model, r->process, &sockets);
+	sockets_of(c->model, r->process, call->is_timed, &sockets);
 	if (sockets.is_listening)
 		return sockets.is_own_client ? INPUT_NONE : INPUT_CLIENTS;
-	if (call->is_timed || (sockets.has_timer && !sockets.has_pipe))
+	if (call->is_timed ? !has_input(c->model, r->process) : sockets.has_timer && !sockets.has_pipe)
 		return INPUT_NONE;
 	return call->kind == BLOCKED_POLL && !sockets.has_peers ? INPUT_DATA : INPUT_NONE;
 }

@@ -183,6 +183,41 @@ words() {
 		echo $word
 	done
 }
+
+# But what has input, or workers that have clients, waits for these, though it looks at the time meanwhile.
+cat >looks.py <<'END_OF_LOOKS'
+import os, select, socket, sys
+poll = select.poll()
+def reads():
+    poll.register(0, select.POLLIN)
+    while not poll.poll(100) or os.read(0, 100):
+        pass
+def workers():
+    r, w = os.pipe()
+    worker = os.fork()
+    if not worker:
+        listening = socket.create_server(("127.0.0.1", 0))
+        open("port", "w").write(str(listening.getsockname()[1]))
+        client, _ = listening.accept()
+        while client.recv(100):
+            client.send(b"ok")
+        os._exit(0)
+    poll.register(r)
+    while os.waitpid(worker, os.WNOHANG) == (0, 0):
+        poll.poll(500)
+globals()[sys.argv[1]]()
+END_OF_LOOKS
+words | pillion -o looks_reads --stats=false "$python" looks.py reads >out 2>err
+is $? 0 'looks for its input'
+is "$(first looks_reads)" '' 'looks for its input: no finding'
+rm -f port
+"$python" peer.py client 8 &
+pillion -o looks_workers --stats=false "$python" looks.py workers >out 2>err
+is $? 0 'looks for its workers'
+wait
+is "$(first looks_workers)" '' 'looks for its workers, which wait for their clients: no finding'
+like "$(report stats --summary looks_workers.pillion | tr -s '\n ' ' ')" '% waits for its clients in poll ' 'the words'
+
 words | pillion -o awk --stats=false awk '{ n += $1 } END { print n }' >out 2>err
 is "$(cat out) $(first awk)" '21 ' 'a filter that waits for its input'
 words | pillion -o lines --stats=false "$python" -c 'import sys
