@@ -386,10 +386,13 @@ const char *numbers_parse(const char *at, const char *end, struct shape *ret)
 /* "[[3, 4], [], [4, 5]]" */
 static void shapes_parse(const struct operator_field *f, struct shape *ret, size_t room, size_t *ret_count)
 {
-	const char *end = f->text + f->length;
+	const char *end;
 
 	*ret_count = 0;
-	for (const char *at = f->text + 1; f->length && at < end && *ret_count < room; at++)
+	if (!f->length)
+		return;
+	end = f->text + f->length;
+	for (const char *at = f->text + 1; at < end && *ret_count < room; at++)
 		if (*at == '[')
 			at = numbers_parse(at + 1, end, &ret[(*ret_count)++]);
 }
@@ -411,7 +414,8 @@ bool operator_work(const struct operator_text *operator, const struct operator_f
 		bool is_list = f.length && *f.text == '[';
 
 		*v = (struct operator_value){.type = operator_type_of(&f)};
-		numbers_parse(f.text + is_list, f.text + f.length, &v->numbers);
+		if (f.length)
+			numbers_parse(f.text + is_list, f.text + f.length, &v->numbers);
 		if (f.length && *f.text == 'T')
 			v->numbers = (struct shape){{1}, 1};
 	}
