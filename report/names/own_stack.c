@@ -374,9 +374,9 @@ uint32_t own_stack_of(struct own_stacks *o, const struct image *image, uint32_t 
 
 		native_callee_words(o, image, stack, &callee);
 		now.callee = callee.size ? text_of(o, &callee) : 0;
-	}
-	else if (stack && !count)
+	} else if (stack && !count) {
 		add_natives(o, image, stack, &now);
+	}
 	if (stack && !now.count) {
 		add_foreign(o, image, stack, count, &now);
 		now.is_end = is_end(o, image, stack);

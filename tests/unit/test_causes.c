@@ -562,6 +562,7 @@ Test(causes, work_after_a_removed_wait_for_all_streams_overlaps_them)
 	edit.no_waits = no_waits;
 	cr_expect_float_eq(run(), 425, 0.01);
 }
+
 Test(causes, a_delay_after_each_call_lengthens_short_calls)
 {
 	struct editable items[WHATS] = {[A] = {.kind = EDITABLE_CALL}};
