@@ -129,8 +129,10 @@ bool attribution_is_system(const char *module)
 
 bool attribution_is_c_library(const char *module)
 {
-	return text_any(text_begins_with, path_name(module), "libc.so", "libc-", "libpthread", "ld-linux", "ld-",
-			"libstdc++", "libm.");
+	const char *name = path_name(module);
+
+	return text_has(name, ".so") && text_any(text_begins_with, name, "libc.", "libc-", "libpthread", "ld-",
+						 "libstdc++.", "libm.", "libm-");
 }
 
 bool attribution_is_systems_program(const struct image *image)

@@ -149,8 +149,7 @@ static void callee_words(const struct code_line *f, struct buffer *ret)
 
 static bool is_libc(const char *module)
 {
-	return text_any(text_begins_with, path_name(module), "libc.so", "libc-", "libm.so", "libm-", "libpthread",
-			"ld-");
+	return attribution_is_c_library(module) && !text_begins_with(path_name(module), "libstdc++");
 }
 
 /* Functions of the interpreter in C, as symbol tables name them, and what Python calls them. */

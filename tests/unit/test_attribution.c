@@ -34,6 +34,19 @@ Test(attribution, libraries_are_known_by_their_paths)
 		cr_assert_not(attribution_is_library(users[i]), "%s", users[i]);
 }
 
+Test(attribution, the_c_library_is_known_by_its_name)
+{
+	static const char *const all[] = {"/lib/x86_64-linux-gnu/libc.so.6", "/lib/libc-2.31.so", "/lib/libm-2.31.so",
+					  "/lib64/ld-linux-x86-64.so.2", "/lib/ld-musl-x86_64.so.1",
+					  "/lib/libc.musl-x86_64.so.1", "libstdc++.so.6", "libpthread.so.0"},
+				 *const others[] = {"/home/u/ld-solver", "/home/u/libc-bench", "libcrypt.so.1",
+						    "libmpi.so"};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		cr_expect(attribution_is_c_library(all[i]), "%s", all[i]);
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		cr_expect_not(attribution_is_c_library(others[i]), "%s", others[i]);
+}
 
 static struct writer w;
 static struct writer_thread t;

@@ -58,4 +58,5 @@ Test(symbol_skip, frames_of_the_c_library_have_functions_only)
 	check_line("libc.so.6", false);
 	check_line("ld-linux-x86-64.so.2", false);
 	check_line("libcrypt.so.1", true);
+	check_line("ld-solver", true); /* a program */
 }
