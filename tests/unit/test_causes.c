@@ -338,30 +338,44 @@ Test(causes, operations_of_a_stream)
 	cr_expect_geq(run(), 50);
 }
 
-/* The host launches operations of 10 every 20000 ns, and each begins 30000 ns after that: 10000 after the launch of the
- * next one, 19990 after the end of the previous one, for which it does not wait. */
-Test(causes, operations_that_come_late_wait_for_their_launch)
+/* The host launches 20 operations, one every `each` ns; they begin at `first` and then every `every` ns. */
+static void launch(uint64_t each, uint64_t first, uint64_t every, uint64_t ns)
 {
-	enum { COUNT = 10, EACH = 20000, LATE = 30000 };
-	const uint64_t last = (COUNT - 1) * EACH + LATE + 10;
+	enum { COUNT = 20 };
+	const uint64_t last = first + (COUNT - 1) * every + ns;
 
-	g.launch_ns = LATE;
+	g.launch_ns = first;
 	for (uint64_t i = 0; i < COUNT; i++)
-		graph_edge(&g, 0, i * EACH + 1, 1, i * EACH + LATE + 10);
+		graph_edge(&g, 0, i * each + 1, 1, first + i * every + ns);
 	graph_edge(&g, 1, last, 0, last + 5);
 	graph_edges_done(&g);
 	graph_begin(&g, 0, 0);
-	graph_work(&g, COUNT * EACH, A);
+	graph_work(&g, COUNT * each, A);
 	graph_call(&g, last + 5, WAIT, true);
 	graph_end(&g, true);
 	graph_begin(&g, 1, 0);
 	for (uint64_t i = 0; i < COUNT; i++)
-		graph_operation(&g, i * EACH + LATE, i * EACH + LATE + 10, KERNEL);
+		graph_operation(&g, first + i * every, first + i * every + ns, KERNEL);
 	graph_end(&g, false);
 	graph_finish(&g);
 	assert_exact();
+}
+
+/* Each begins 30000 ns after its launch, 10000 after that of the next one, and 19990 after the end of the previous
+ * one, for which it does not wait. */
+Test(causes, operations_that_come_late_wait_for_their_launch)
+{
+	launch(20000, 30000, 20000, 10);
 	factors[A] = 0;
-	cr_expect_leq(run(), LATE + 10 * COUNT + 5.0);
+	cr_expect_leq(run(), 30000 + 10 * 20 + 5.0);
+}
+
+/* All are launched at once, and each begins 8000 ns after the end of the previous one. */
+Test(causes, operations_that_were_queued_wait_for_the_previous_one)
+{
+	launch(10, 1000, 108000, 100000);
+	factors[KERNEL] = 0;
+	cr_expect_leq(run(), 1000 + 8000 * 20 + 5.0);
 }
 
 Test(causes, a_wait_that_is_removed_is_made_by_the_last_one)
