@@ -127,14 +127,6 @@ bool attribution_is_system(const char *module)
 	       attribution_is_library(module);
 }
 
-bool attribution_is_c_library(const char *module)
-{
-	const char *name = path_name(module);
-
-	return text_has(name, ".so") && text_any(text_begins_with, name, "libc.", "libc-", "libpthread", "ld-",
-						 "libstdc++.", "libm.", "libm-");
-}
-
 bool attribution_is_systems_program(const struct image *image)
 {
 	return image->executable &&

@@ -47,9 +47,6 @@ size_t attribution_users(struct attribution *c, const struct image *image, uint3
 /* Whether a native module belongs to the system, the interpreter or an installed package. */
 bool attribution_is_system(const char *module);
 
-/* Whether it is the C library, that of C++, or the loader. */
-bool attribution_is_c_library(const char *module);
-
 /* Whether the image runs a program of the system's directories for programs. */
 bool attribution_is_systems_program(const struct image *image);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/names/symbol_module.h"
 
 enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t) };
 
@@ -149,7 +150,7 @@ static void callee_words(const struct code_line *f, struct buffer *ret)
 
 static bool is_libc(const char *module)
 {
-	return attribution_is_c_library(module) && !text_begins_with(path_name(module), "libstdc++");
+	return module_is_c_library(module) && !text_begins_with(path_name(module), "libstdc++");
 }
 
 /* Functions of the interpreter in C, as symbol tables name them, and what Python calls them. */

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/names/attribution.h"
 #include "runtime/shared/base/object_name.h"
 
 enum { BUILD_ID_SHOWN = 4 };
@@ -196,11 +195,19 @@ const char *modules_name(struct modules *m, size_t file, uint64_t address)
 	return f->file ? symbol_file_name(f->file, address) : kept_name(f->kept, address);
 }
 
+bool module_is_c_library(const char *module)
+{
+	const char *name = path_name(module);
+
+	return text_has(name, ".so") && text_any(text_begins_with, name, "libc.", "libc-", "libpthread", "ld-",
+						 "libstdc++.", "libm.", "libm-");
+}
+
 size_t modules_lines(struct modules *m, size_t file, uint64_t address, struct symbol_line ret[SYMBOL_LINES])
 {
 	const struct module_file *f = &m->files[file];
 
-	if ((m->skips_c_library && attribution_is_c_library(f->path)) || !modules_open(m, file))
+	if ((m->skips_c_library && module_is_c_library(f->path)) || !modules_open(m, file))
 		return 0;
 	if (f->map)
 		return symbol_map_find(f->map, address, ret);

@@ -53,6 +53,9 @@ struct modules {
 	bool skips_c_library; /* has no lines of it */
 };
 
+/* Whether a file is the C library, that of C++, or the loader. */
+bool module_is_c_library(const char *module);
+
 void modules_init(struct modules *m, const struct model *model, bool opens_files);
 
 void modules_done(struct modules *m);

@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "report/names/attribution.h"
+#include "report/names/symbol_module.h"
 #include "opened.h"
 
 Test(attribution, libraries_are_known_by_their_paths)
@@ -43,9 +44,9 @@ Test(attribution, the_c_library_is_known_by_its_name)
 						    "libmpi.so"};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		cr_expect(attribution_is_c_library(all[i]), "%s", all[i]);
+		cr_expect(module_is_c_library(all[i]), "%s", all[i]);
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-		cr_expect_not(attribution_is_c_library(others[i]), "%s", others[i]);
+		cr_expect_not(module_is_c_library(others[i]), "%s", others[i]);
 }
 
 static struct writer w;

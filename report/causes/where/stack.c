@@ -8,6 +8,7 @@
 #include "report/names/attribution.h"
 #include "report/names/demangle.h"
 #include "report/names/python.h"
+#include "report/names/symbol_module.h"
 #include "report/names/unwind.h"
 
 enum { FRAMES = 256 };
@@ -110,7 +111,7 @@ static void native_add(struct where_stack *s, const struct look_module *m, struc
 {
 	struct symbol_line lines[SYMBOL_LINES] = {0};
 	bool is_hidden = (has_python || attribution_is_interpreter_file(m->path)) && symbol_file_is_interpreter(file);
-	bool is_skipped = is_hidden || (skips_c_library && attribution_is_c_library(m->path));
+	bool is_skipped = is_hidden || (skips_c_library && module_is_c_library(m->path));
 	size_t count = is_skipped ? 1 : symbol_file_lines(file, address, lines);
 
 	for (size_t i = 0; i < count; i++) {
@@ -308,9 +309,9 @@ const struct where_frame *where_stack_line(const struct where_stack *s)
 		}
 		if (!f->is_python && strstr(f->path, "/lib-dynload/")) /* of Python's own modules in C */
 			continue;
-		if (f->is_python || (f->line->file && !f->is_hidden && !attribution_is_c_library(f->path)))
+		if (f->is_python || (f->line->file && !f->is_hidden && !module_is_c_library(f->path)))
 			return f;
-		if (!named && f->is_named && !f->is_hidden && !attribution_is_c_library(f->path))
+		if (!named && f->is_named && !f->is_hidden && !module_is_c_library(f->path))
 			named = f;
 	}
 	return library ? library : named;
