@@ -414,7 +414,7 @@ static bool is_told_by_thread(const struct linker *l, const struct moment *wait)
 	const struct image *image = s->actors[wait->actor].image;
 
 	for (uint32_t i = s->first_of_image[image - s->context->model->images];
-	     i < s->actor_count && s->actors[i].image == image; i++)
+	     i < s->actor_count && s->actors[i].image == image && !s->actors[i].is_stream; i++)
 		if (i != wait->actor && last_long_call(l, i, wait->end_ns) + REAP_NS > wait->end_ns)
 			return true;
 	return false;
