@@ -126,11 +126,12 @@ static int signal_wait(siginfo_t *info, int ms)
 	return signal < 0 ? 0 : signal;
 }
 
-/* Batch systems signal one process after the other: what has ended COMMAND may reach us later. */
+/* Batch systems signal one process after the other: what has ended COMMAND may reach us later. abort() signals COMMAND
+ * alone, and is what SIGABRT usually comes from. */
 static void signal_await(struct run *run)
 {
 	int signal = WIFSIGNALED(run->status) ? WTERMSIG(run->status) : 0;
-	struct timespec late = {0, LATE_MS * 1000000L};
+	struct timespec late = {0, signal == SIGABRT ? 0 : LATE_MS * 1000000L};
 	siginfo_t info;
 	sigset_t one;
 

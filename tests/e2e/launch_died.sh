@@ -13,6 +13,14 @@ is $? 139 'a crash: status'
 like "$(sed -n 1p err)" "${crash}sh " 'a crash: the first line'
 is "$(grep -c '^CRASH' err)" 1 'a crash: the summary of the run does not repeat it'
 like "$("$PILLION" stats --summary crash)" "${crash}sh " 'a crash: the summary of the capture has it'
+# What abort() sends reaches COMMAND alone, while batch systems send other signals to each process.
+if command -v strace >/dev/null && strace -o alone.trace true 2>/dev/null; then
+	strace -f -o aborted.trace -e trace=rt_sigtimedwait "$PILLION" -o aborted sh -c 'kill -ABRT $$' >out 2>err
+	like "$(cat aborted.trace)" '\[ABRT\], [^,]*, \{tv_sec=0, tv_nsec=0\}' \
+		'an abort: its line waits for no other signal'
+else
+	skip 'an abort' 'no strace'
+fi
 timeout "$patience" "$PILLION" -o child sh -c 'sh -c "kill -SEGV \$\$"; exit 1' >out 2>err
 like "$(cat err)" "${crash}sh " 'a child that crashed, of a COMMAND that failed'
 timeout "$patience" "$PILLION" -o well sh -c 'sh -c "kill -SEGV \$\$"; exit 0' >out 2>err
