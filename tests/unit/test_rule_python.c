@@ -118,6 +118,36 @@ Test(rule_python, an_import_of_a_package_that_is_used)
 	assert_verdict("import_heavy", VERDICT_CLEAN);
 }
 
+/* The import statement is in a module of the user's, which the program imports. */
+Test(rule_python, an_import_by_an_own_module_of_a_package_that_is_used)
+{
+	const uint32_t importing[] = {3, 1, 4, 1, 2};
+
+	package_stacks();
+	writer_python_code(&host, 4, 1, "/home/u/common.py", "<module>");
+	writer_python_stack(&host, 4, importing, 5);
+	for (uint64_t i = 0; i < 6; i++)
+		call_of(f_read, i * 10 * MS, 100 * US, 4);
+	for (uint64_t i = 0; i < 3; i++)
+		writer_sample(&host, BEGIN + 70 * MS + i * 10 * MS, 10000, 2);
+	open_model(100 * MS);
+	assert_verdict("import_heavy", VERDICT_CLEAN);
+}
+
+/* What the user's module does when it is imported can be put off. */
+Test(rule_python, an_own_module_that_works_when_it_is_imported)
+{
+	const uint32_t working[] = {3, 4, 1, 2};
+
+	package_stacks();
+	writer_python_code(&host, 4, 1, "/home/u/common.py", "<module>");
+	writer_python_stack(&host, 4, working, 4);
+	for (uint64_t i = 0; i < 6; i++)
+		call_of(f_read, i * 10 * MS, 100 * US, 4);
+	open_model(100 * MS);
+	assert_verdict("import_heavy", VERDICT_FOUND);
+}
+
 Test(rule_python, whether_a_package_is_used_needs_samples)
 {
 	import_package(false, false);

@@ -71,7 +71,8 @@ static uint32_t package_number(struct imports *p, const char *file)
 
 struct import_reader {
 	struct imports *imports;
-	bool is_import, is_user_code, is_inside; /* is_inside: the user's code runs within an import */
+	/* is_inside: the user's code runs within the innermost import: what it imports itself is another one */
+	bool is_import, is_user_code, is_inside;
 	uint32_t package;
 };
 
@@ -80,8 +81,8 @@ static void read_import(void *context, const char *file, const char *function)
 	struct import_reader *r = context;
 
 	if (attribution_is_import(file, function)) {
+		r->is_inside |= r->is_user_code && !r->is_import;
 		r->is_import = true;
-		r->is_inside |= r->is_user_code;
 	} else if (!attribution_is_library(file)) {
 		r->is_user_code = true;
 	} else if (!r->is_user_code && !text_begins_with(file, "<frozen")) {
