@@ -72,19 +72,13 @@ static inline const struct library_shape *shape_at(unsigned offset)
 
 /* ---- rows ---- */
 
-/* The kinds whose `shape` is the name of a struct library_body. */
-#define IF_BODY_CALL(...)
-#define IF_BODY_INT64_VARIANT(...)
-#define IF_BODY_PMPI_ALIAS(...)
-#define IF_BODY_PMPI_INT64_VARIANT(...)
-#define IF_BODY_CREATES_HANDLE(...)
-#define IF_BODY_PMPI_CREATES_HANDLE(...)
-#define IF_BODY_NOTE(...)
-#define IF_BODY_SET(...) __VA_ARGS__
-#define IF_BODY_OWN(...) __VA_ARGS__
+/* Of the kinds whose `shape` is the name of a struct library_body. */
+#define IF_BODY_SET , LIBRARY_KEEP
+#define IF_BODY_OWN , LIBRARY_KEEP
+#define LIBRARY_KEEP(...) __VA_ARGS__
 
-#define BODY(kind, group, symbol, name, words, body) IF_BODY_##kind(&body,)
-#define BODY_NUMBER(kind, group, symbol, name, words, body) IF_BODY_##kind(BODY_##symbol,)
+#define BODY(kind, group, symbol, name, words, body) HOOK_SECOND(IF_BODY_##kind, HOOK_NOT, )(&body,)
+#define BODY_NUMBER(kind, group, symbol, name, words, body) HOOK_SECOND(IF_BODY_##kind, HOOK_NOT, )(BODY_##symbol,)
 static const struct library_body *const bodies[] = {HOOK_LIBRARY(BODY)};
 enum { HOOK_LIBRARY(BODY_NUMBER) };
 
@@ -121,33 +115,20 @@ static const struct function {
 	uint8_t stack;	 /* words on the stack */
 	uint8_t request; /* position of the argument with the address of a request, LIBRARY_WORD(n); 0: it has none */
 } functions[HOOK_LIBRARY_COUNT] = {
-#define ID_CALL(name) HOOK_##name
-#define ID_INT64_VARIANT(name) HOOK_##name
-#define ID_PMPI_ALIAS(name) HOOK_##name
-#define ID_PMPI_INT64_VARIANT(name) HOOK_##name
-#define ID_CREATES_HANDLE(name) HOOK_##name
-#define ID_PMPI_CREATES_HANDLE(name) HOOK_##name
-#define ID_OWN(name) HOOK_##name
-#define ID_NOTE(name) 0
-#define ID_SET(name) 0
-#define SHAPE_OF_CALL(symbol, shape) SHAPE_##shape
-#define SHAPE_OF_INT64_VARIANT(symbol, shape) SHAPE_##shape
-#define SHAPE_OF_PMPI_ALIAS(symbol, shape) SHAPE_##shape
-#define SHAPE_OF_PMPI_INT64_VARIANT(symbol, shape) SHAPE_##shape
-#define SHAPE_OF_CREATES_HANDLE(symbol, shape) SHAPE_##shape
-#define SHAPE_OF_PMPI_CREATES_HANDLE(symbol, shape) SHAPE_##shape
-#define SHAPE_OF_NOTE(symbol, shape) SHAPE_##shape
-#define SHAPE_OF_OWN(symbol, shape) BODY_##symbol
-#define SHAPE_OF_SET(symbol, shape) BODY_##symbol
+#define ID_NOTE , 0
+#define ID_SET , 0
+#define SHAPE_OF(symbol, shape) SHAPE_##shape
+#define SHAPE_OF_OWN , BODY_OF
+#define SHAPE_OF_SET , BODY_OF
+#define BODY_OF(symbol, shape) BODY_##symbol
 /* LATER(shape) */
 #define SHAPE_LATER(shape) SHAPE_##shape
-#define PROBE_LATER(shape) , 1
-#define SECOND(first, second, ...) second
-#define IS_LATER(...) SECOND(__VA_ARGS__, 0, )
+#define IS_LATER_LATER(shape) , 1
 #define STACK_WORDS(words) ((words) > LIBRARY_REGISTERS ? (words) - LIBRARY_REGISTERS : 0)
 #define FUNCTION(kind, group, symbol, name, words, shape)                                                              \
-	{offsetof(struct symbols, symbol), ID_##kind(name), SHAPE_OF_##kind(symbol, shape), kind, TF_GROUP_##group,    \
-	 STACK_WORDS(words), IS_LATER(PROBE_##shape) ? LIBRARY_WORD(words) : 0},
+	{offsetof(struct symbols, symbol), HOOK_SECOND(ID_##kind, HOOK_##name, ),                                      \
+	 HOOK_SECOND(SHAPE_OF_##kind, SHAPE_OF, )(symbol, shape), kind, TF_GROUP_##group, STACK_WORDS(words),          \
+	 HOOK_SECOND(IS_LATER_##shape, 0, ) ? LIBRARY_WORD(words) : 0},
 	HOOK_LIBRARY(FUNCTION)
 };
 
