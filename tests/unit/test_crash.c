@@ -4,18 +4,20 @@
 #include <signal.h>
 #include <string.h>
 
+#include "reported.h"
 #include "summarized.h"
 
 SUMMARIZED_SUITE(crash);
 
-/* A program whose thread has called abort() after 50 ms. */
-static const char *summary_of_crash(uint32_t tid, const char *name)
+/* A program whose thread has died after 50 ms. */
+static const char *summary_of_death(uint32_t tid, const char *name, struct tf_crash crash)
 {
-	const struct tf_crash crash = {
-		.ticks = BEGIN + 50 * MS, .tid = tid, .signal = SIGABRT, .code = SI_TKILL, .sender = 10, .stack = 1};
 	struct writer_thread main, other;
 	struct writer w;
 
+	crash.ticks = BEGIN + 50 * MS;
+	crash.tid = tid;
+	crash.stack = 1;
 	writer_init(&w, 1, 10, 1, BEGIN);
 	writer_command(&w, "/home/u/job", "job", 4);
 	writer_thread(&w, &main, 10, "job", 4 * TF_PAGE);
@@ -24,8 +26,13 @@ static const char *summary_of_crash(uint32_t tid, const char *name)
 	writer_python_code(&main, 1, 7, "/home/u/load.py", "parse");
 	writer_python_stack(&main, 1, (const uint32_t[]){1}, 1);
 	writer_blob(tid == 10 ? &main : &other, TF_BLOB_CRASH, tid == 10 ? 1 : 2, &crash, sizeof(crash));
-	writer_end(&w, TF_END_ABORT, SIGABRT, BEGIN + 50 * MS);
+	writer_end(&w, TF_END_ABORT, crash.signal, BEGIN + 50 * MS);
 	return summarize(&w, "x.pillion");
+}
+
+static const char *summary_of_crash(uint32_t tid, const char *name)
+{
+	return summary_of_death(tid, name, (struct tf_crash){.signal = SIGABRT, .code = SI_TKILL, .sender = 10});
 }
 
 Test(crash, a_crash_names_the_thread_and_its_line)
@@ -40,4 +47,32 @@ Test(crash, a_crash_names_the_thread_and_its_line)
 	forget();
 	summary = summary_of_crash(10, "loader");
 	cr_expect(strstr(summary, " in main thread: at "), "%s", summary);
+}
+
+/* What the fault concerns, or who sent the signal, if that was another process. */
+Test(crash, the_report_tells_the_cause_of_the_signal)
+{
+	static const struct {
+		struct tf_crash crash;
+		const char *wanted;
+	} cases[] = {
+		{{.signal = SIGSEGV, .code = SEGV_MAPERR, .address = 0x2000},
+		 "\"signal 11 (SIGSEGV, address 0x2000)\""},
+		{{.signal = SIGBUS, .code = BUS_ADRERR, .address = 0x1000}, "\"signal 7 (SIGBUS, address 0x1000)\""},
+		{{.signal = SIGFPE, .code = FPE_INTDIV, .address = 0x1000}, "signal 8 (SIGFPE)"},
+		{{.signal = SIGSEGV, .code = SI_USER, .sender = 77}, "\"signal 11 (SIGSEGV, sent by PID 77)\""},
+		{{.signal = SIGTERM, .code = SI_USER, .sender = 77}, "\"signal 15 (SIGTERM, sent by PID 77)\""},
+		{{.signal = SIGABRT, .code = SI_TKILL, .sender = 10}, "signal 6 (SIGABRT)"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char wanted[512];
+
+		summary_of_death(11, "loader", cases[i].crash);
+		snprintf(wanted, sizeof(wanted), "%s10,node1,,11,loader,%s,50000000,%s,%s\n",
+			 "PID,Host,Rank,TID,Thread,Signal,At (ns),Line,Stack\n", cases[i].wanted,
+			 "parse (/home/u/load.py:7)", "parse (/home/u/load.py:7)");
+		EXPECT_REPORT(&context, "crashes", wanted);
+		forget();
+	}
 }

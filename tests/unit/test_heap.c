@@ -5,6 +5,7 @@
 
 #include "report/events/stacks/heap.h"
 #include "opened.h"
+#include "reported.h"
 
 enum { MB = 1000000, MS = 1000000, BEGIN = 1000 * MS, INTERVAL_KB = 64 };
 
@@ -127,7 +128,7 @@ Test(heap, a_lost_free_is_known_by_the_next_block_at_its_address)
 
 /* Ten steps. One line keeps a block in each of them, the other one frees it at the end of the step; at the end of the
  * program all is freed. */
-Test(heap, steps_are_the_ranges_of_one_name)
+static void ten_steps(void)
 {
 	uint64_t now = BEGIN;
 
@@ -142,6 +143,11 @@ Test(heap, steps_are_the_ranges_of_one_name)
 	}
 	for (unsigned i = 0; i < 10; i++)
 		release(now + (10 + i) * MS, 0x100000 + i * 16);
+}
+
+Test(heap, steps_are_the_ranges_of_one_name)
+{
+	ten_steps();
 	replay();
 	cr_assert_not_null(heap.step_name);
 	cr_expect_str_eq(heap.step_name, "step");
@@ -190,4 +196,34 @@ Test(heap, over_time)
 	heap_over_time(&model, &model.images[0], watch, NULL);
 	cr_expect_eq(seen, 3);
 	cr_expect_eq(highest, 5 * MB);
+}
+
+/* The peak, 22 MB, is in the last step: ten blocks of one line, a short-lived one and an old one of the other. */
+Test(heap, reports_by_line)
+{
+	struct report_context context = {.model = &model};
+
+	ten_steps();
+	allocate(BEGIN + 200 * MS, 0xa00000, 4 * MB, 2, 0);
+	open_written(&model, &w);
+	context.symbols = symbols = symbols_new(&model, false);
+	EXPECT_REPORT(&context, "mem_alloc_sum",
+		      "PID,Share of Peak (%),In Use At Peak (MB),Growth (MB),Not Freed (MB),Allocated (MB),Allocations,"
+		      "Samples,Line,Function\n"
+		      "10,54.5,12.000000,0.000000,11.000000,61.000000,12,12,?,[two.so]\n"
+		      "10,45.5,10.000000,10.000000,0.000000,10.000000,10,10,?,[one.so]\n");
+	EXPECT_REPORT(&context, "mem_leaks",
+		      "PID,Growth (MB),Per Step (MB),Steps,Growing (%),Not Freed (MB),Line,Function,Step\n"
+		      "10,10.000000,1.000000,10,100.0,0.000000,?,[one.so],step\n");
+}
+
+Test(heap, reports_without_allocations)
+{
+	struct report_context context = {.model = &model};
+
+	writer_event(&t, TF_MARK, 0, BEGIN + MS, 1);
+	open_written(&model, &w);
+	context.symbols = symbols = symbols_new(&model, false);
+	EXPECT_REPORT(&context, "mem_leaks",
+		      "no allocations were recorded: record with --memory=all, python or native\n");
 }
