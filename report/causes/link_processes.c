@@ -249,22 +249,27 @@ size_t causes_started_at(struct causality *s, const struct code_line *line)
 
 /* ---- threads ---- */
 
+/* The clock is read just before the call that creates a thread, which may lose its CPU meanwhile. */
+enum { CREATED_NS = 1000000 };
+
 static void link_thread_start(struct linker *l, uint32_t actor)
 {
 	const struct causality *s = l->causes;
-	const struct moments *creates = &l->of[MOMENT_CREATE];
-	uint64_t start = s->actors[actor].start_ns;
+	uint64_t start = s->actors[actor].start_ns, nearest_ns = UINT64_MAX;
+	/* else by an unrecorded call of the main thread */
+	uint32_t from = s->first_of_image[s->actors[actor].image - s->context->model->images];
 
-	list_each(const struct moment, c, creates) {
-		if (s->actors[c->actor].image == s->actors[actor].image && c->start_ns <= start && start <= c->end_ns) {
-			graph_edge(&l->causes->graph, c->actor, c->start_ns ? c->start_ns - 1 : 0, actor, start);
-			return;
+	list_each(const struct moment, c, &l->of[MOMENT_CREATE]) {
+		uint64_t ns = c->start_ns > start ? c->start_ns - start : start - c->start_ns;
+
+		if (s->actors[c->actor].image == s->actors[actor].image && c->actor != actor &&
+		    start <= c->end_ns && c->start_ns <= start + CREATED_NS && ns < nearest_ns) {
+			from = c->actor;
+			nearest_ns = ns;
 		}
 	}
-	/* by an unrecorded call of the main thread */
 	if (start)
-		graph_edge(&l->causes->graph, s->first_of_image[s->actors[actor].image - s->context->model->images],
-			   start - 1, actor, start);
+		graph_edge(&l->causes->graph, from, start - 1, actor, start);
 }
 
 /* The thread of the image that ended last while the call waited; of a call that did not wait, the one that ended first

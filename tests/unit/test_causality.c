@@ -116,6 +116,33 @@ Test(causality, another_program_may_wait_for_any_thread)
 	cr_expect_eq(start_thread("/usr/bin/job", true), 11);
 }
 
+/* A server's thread creates another one while the main thread waits, just after its clock was read. */
+Test(causality, a_thread_follows_the_one_that_has_created_it)
+{
+	struct writer_thread newer;
+	struct causality *s;
+	uint32_t tid = 0;
+
+	writer_thread(&w, &newer, 12, "newer", 4 * TF_PAGE);
+	writer_call(&worker, f_create, BEGIN + 100 * MS + 50 * US, 50 * US, NULL, 0);
+	writer_page(&worker)->start_ticks = BEGIN + 5 * MS;
+	writer_call(&newer, f_sleep, BEGIN + 150 * MS, 40 * MS, NULL, 0);
+	writer_page(&newer)->start_ticks = BEGIN + 101 * MS;
+	writer_page(&newer)->created_ticks = BEGIN + 100 * MS - 60;
+	writer_call(&host, f_sem, BEGIN + 220 * MS, 210 * MS, NULL, 0);
+	open_model(300 * MS);
+	s = causes_find(&context);
+	cr_assert_not_null(s);
+	for (size_t i = 0; i < s->graph.node_count; i++) {
+		const struct run_node *n = &s->graph.nodes[i];
+
+		if (n->kind == NODE_START && n->source != NODE_NONE && s->actors[n->actor].thread->tid == 12)
+			tid = s->actors[s->graph.nodes[n->source].actor].thread->tid;
+	}
+	causes_free(s);
+	cr_expect_eq(tid, 11);
+}
+
 /* A thread waits for a condition until 210 ms, which the main thread signals at 205 ms; another thread ends at 210 ms.
  * Returns the TID of the thread that ended the wait. */
 static uint32_t wait_for_condition(uint64_t signaled)
