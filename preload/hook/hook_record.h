@@ -216,6 +216,9 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 #define HOOK_RECORD_TIMEOUT(us)                                                                                        \
 	HOOK_RECORD_ARG(hook_timeout_arg(hook_is_fault((int64_t)result) ? -1 : (int64_t)(us), (int64_t)result))
 
+/* READY: the result, of a call that changes its timeout */
+#define HOOK_RECORD_READY HOOK_RECORD_ARG(hook_fd_arg(-1, (int64_t)result))
+
 /* PATH: asks about the file of this path, relative to the descriptor `at`; CHANGE: changes it. CHDIR: relative paths
  * mean others afterwards */
 #define HOOK_SHORT_PATH(at, path) , path_count(&event_, HOOK_CURRENT, (at), (path), (int64_t)result)

@@ -12,7 +12,7 @@
 	X(TIMED_AS(ppoll), int, __ppoll_chk,                                                                           \
 	  (struct pollfd * p, nfds_t n, const struct timespec *t, const sigset_t *s, size_t size),                     \
 	  (p, n, t, SAMPLE_MASK_WAITING(s), size), TIMEOUT(hook_us(t)))                                                \
-	X(TIMED, int, select, (int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *t), (n, r, w, e, t), NOTHING)   \
+	X(TIMED, int, select, (int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *t), (n, r, w, e, t), READY)     \
 	X(TIMED, int, pselect, (int n, fd_set *r, fd_set *w, fd_set *e, const struct timespec *t, const sigset_t *s),  \
 	  (n, r, w, e, t, SAMPLE_MASK_WAITING(s)), TIMEOUT(hook_us(t)))                                                \
 	X(TIMED, int, epoll_create, (int size), (size), NEW)                                                           \

@@ -159,6 +159,10 @@ def descriptors():
     poll.register(r)
     for i in range(8):
         poll.poll(250)
+def selects():
+    r, w = os.pipe()
+    for i in range(8):
+        select.select([r], [], [], 0.25)
 def timer():
     libc = ctypes.CDLL(None)
     fd, poll = libc.timerfd_create(1, 0), select.epoll()
@@ -169,10 +173,10 @@ def timer():
         os.read(fd, 8)
 asyncio.run(sleeps()) if sys.argv[1] == "sleeps" else globals()[sys.argv[1]]()
 END_OF_TIMED
-for how in sleeps descriptors timer; do
+for how in sleeps descriptors selects timer; do
 	pillion -o "timed_$how" --stats=false "$python" timed.py "$how" >out 2>err
 	is $? 0 "waits for a timer, $how"
-	like "$(first "timed_$how")" '^FIX FIRST .* (epoll_wait|poll)\b.*' "waits for a timer, $how: a finding"
+	like "$(first "timed_$how")" '^FIX FIRST .* (epoll_wait|poll|select)\b.*' "waits for a timer, $how: a finding"
 	unlike "$(report stats --summary "timed_$how.pillion")" 'waits for its input' \
 		"waits for a timer, $how: that is not its input"
 done
