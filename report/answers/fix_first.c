@@ -187,6 +187,41 @@ static bool is_on_path(const struct choice *k, const struct code_line *line)
 	return false;
 }
 
+static bool ends_with(const struct choice *k, const struct role_call *wait, const struct role *r,
+		      const struct role_call *call)
+{
+	const struct role_end *end = &wait->end;
+	struct role_call last = {.frame = end->frame, .has_frame = end->has_frame};
+
+	return end->ns && end->function && !strcmp(end->function, call->function) &&
+	       k->roles->role_of[end->thread] == (size_t)(r - k->roles->items) + 1 &&
+	       role_call_line(k->context, &last) == role_call_line(k->context, call);
+}
+
+/* Another role waits for each of these calls of several threads, two thirds of their time in all or more: they hardly
+ * overlap, because its line asks for one at a time. */
+static void asking_words(const struct choice *k, const struct role *r, const struct role_call *call,
+			 struct buffer *text)
+{
+	const struct role_call *found = NULL;
+	const struct role *asking = NULL;
+
+	list_each(const struct role, other, k->roles)
+		array_each(const struct role_call, wait, other->calls, other->call_count)
+			if (other != r && wait->is_users && wait->count >= call->count &&
+			    wait->ns * 3 >= call->ns * 2 && (!found || wait->ns > found->ns) &&
+			    ends_with(k, wait, r, call)) {
+				found = wait;
+				asking = other;
+			}
+	if (!found || r->threads < 2)
+		return;
+	buffer_text(text, "; ");
+	role_words(asking, text);
+	buffer_print(text, " %s for one at a time at ", asking->threads > 1 ? "wait" : "waits");
+	role_place(k->context, found, text);
+}
+
 /* Shorter processes that a line starts again and again need rather not be started. */
 enum { STARTED_NS = 250000000 };
 
@@ -277,6 +312,7 @@ static void propose_call(struct choice *k, const struct role *r, const struct ro
 		buffer_text(&cause.text, ", awaited at ");
 		code_line_short(cause.line, &cause.text);
 	}
+	asking_words(k, r, call, &cause.text);
 	fix_first_propose(k, &cause);
 }
 

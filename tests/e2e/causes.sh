@@ -128,6 +128,21 @@ holds turns line~turns.py:5=0 'what one thread of many does at a time'
 like "$(report stats --summary turns_slow.pillion | tr -s '\n ' ' ')" 'FIX FIRST [^;]*turns\.py:5 ' \
 	'the line is named, although it has a small part of the time of all threads'
 
+# Threads that are awaited one at a time need rather be awaited together than be faster.
+cat >joins.py <<'END'
+import threading, time
+def fetch():
+    time.sleep(0.06)
+for i in range(10):
+    thread = threading.Thread(target=fetch)
+    thread.start()
+    thread.join()
+END
+pillion -f -o joins --stats=false python3 joins.py
+like "$(report stats --summary joins.pillion | tr -s '\n ' ' ')" \
+	'FIX FIRST [^;]*joins\.py:3 fetch; (main|joins\.py) waits for one at a time at [^;]*joins\.py:7 [^;]*; saves ' \
+	'the line that waits for one thread at a time is named'
+
 # A thread of the pool starts each worker, by vfork, which has no record, while main waits for all results.
 cat >replaced.py <<'END'
 import multiprocessing, sys, time
