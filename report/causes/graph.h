@@ -64,7 +64,7 @@ struct graph {
 	uint32_t *order; /* all nodes, each after those that it depends on */
 	uint32_t *ends;	 /* nodes: the run ends with the last of them */
 	size_t end_count, end_capacity;
-	/* What an operation takes from its launch to its start on an idle device. */
+	/* What an operation usually takes from its launch to its start on an idle stream; 0: not known. */
 	uint64_t launch_ns;
 	/* while it is built */
 	uint32_t actor;

@@ -135,10 +135,16 @@ static const struct by_end *last_ended(const struct by_end *ends, size_t count, 
 	return at && ends[at - 1].image == image ? &ends[at - 1] : NULL;
 }
 
+COMPARATOR(compare_ns, uint64_t, order_of(*a, *b))
+
 static void link_operations(struct linker *l, const struct by_end *ends)
 {
 	struct graph *g = &l->causes->graph;
 	const struct operations *all = &l->operations;
+	struct {
+		uint64_t *items;
+		size_t count, capacity;
+	} launches = {0}; /* on an idle stream: from the launch to the start */
 
 	for (size_t i = 0; i < all->count; i++) {
 		const struct operation_of_stream *op = &all->items[i];
@@ -148,9 +154,8 @@ static void link_operations(struct linker *l, const struct by_end *ends)
 
 		if (is_launched)
 			graph_edge(g, op->launched_by, op->launched_ns, op->actor, op->end_ns);
-		if (is_launched && op->launched_ns > free_ns && op->start_ns > op->launched_ns &&
-		    (!g->launch_ns || op->start_ns - op->launched_ns < g->launch_ns))
-			g->launch_ns = op->start_ns - op->launched_ns;
+		if (is_launched && op->launched_ns > free_ns && op->start_ns > op->launched_ns)
+			list_add(&launches, op->start_ns - op->launched_ns);
 		if (free_ns < op->launched_ns)
 			free_ns = op->launched_ns;
 		other = op->start_ns > free_ns + LAG_NS
@@ -159,6 +164,11 @@ static void link_operations(struct linker *l, const struct by_end *ends)
 		if (other && other->actor != op->actor && op->start_ns - other->ns <= EVENT_NS)
 			graph_edge(g, other->actor, other->ns, op->actor, op->end_ns);
 	}
+	if (launches.count) {
+		qsort(launches.items, launches.count, sizeof(*launches.items), compare_ns);
+		g->launch_ns = launches.items[launches.count / 2];
+	}
+	free(launches.items);
 }
 
 /* The last operation of a stream that was launched before the wait and has ended with it; NULL: none. */

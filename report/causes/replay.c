@@ -3,17 +3,10 @@
 
 #include <stdlib.h>
 
-/* An operation follows the previous one of its stream within QUEUED_NS if it was there in time, and begins within
- * ARRIVAL_NS of its launch if it had to wait for that only. */
-enum { QUEUED_NS = 5000, ARRIVAL_NS = 100000 };
-
-/* An operation that begins later than the previous one lets it was not there in time, though its launch had begun; one
- * that was launched long before waited in the queue. */
+/* An operation that was launched less than usual before the previous one of its stream ended was not there in time. */
 static bool came_late(const struct graph *g, const struct run_node *n, uint32_t previous)
 {
-	return n->kind == NODE_OPERATION &&
-	       n->end_ns > g->nodes[previous].end_ns + g->parts[n->parts].ns + QUEUED_NS &&
-	       n->end_ns < g->nodes[n->source].end_ns + g->parts[n->parts].ns + ARRIVAL_NS;
+	return n->kind == NODE_OPERATION && g->nodes[n->source].end_ns + g->launch_ns > g->nodes[previous].end_ns;
 }
 
 bool replay_is_bound(const struct graph *g, uint32_t node)

@@ -361,13 +361,13 @@ static void launch(uint64_t each, uint64_t first, uint64_t every, uint64_t ns)
 	assert_exact();
 }
 
-/* Each begins 30000 ns after its launch, 10000 after that of the next one, and 19990 after the end of the previous
+/* Each begins 150000 ns after its launch, 50000 after that of the next one, and 99990 after the end of the previous
  * one, for which it does not wait. */
 Test(causes, operations_that_come_late_wait_for_their_launch)
 {
-	launch(20000, 30000, 20000, 10);
+	launch(100000, 150000, 100000, 10);
 	factors[A] = 0;
-	cr_expect_leq(run(), 30000 + 10 * 20 + 5.0);
+	cr_expect_leq(run(), 150000 + 10 * 20 + 5.0);
 }
 
 /* All are launched at once, and each begins 8000 ns after the end of the previous one. */
