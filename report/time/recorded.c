@@ -9,17 +9,21 @@ static const struct ranges *ranges_of(const struct model *m, const struct proces
 	return m->images[p->first_image].ranges;
 }
 
-/* The time from `from` to `to` that the ranges cover. */
-static uint64_t covered_ticks(const struct ranges *r, uint64_t from, uint64_t to)
+/* The time from `from` to `to` that the ranges cover: by the clock, or NULL: in ticks. */
+static uint64_t covered(const struct ranges *r, const struct clock_map *clock, uint64_t from, uint64_t to)
 {
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < r->count; i++) {
-		uint64_t begin = r->items[i].begin_ticks, end = r->items[i].end_ticks ? r->items[i].end_ticks : to;
+		uint64_t begin = r->items[i].begin_ticks, end = r->items[i].end_ticks;
 
+		if (r->is_cancelled[i])
+			continue;
+		begin = clock ? clock_map_ns(clock, begin) : begin;
+		end = !end ? to : clock ? clock_map_ns(clock, end) : end;
 		begin = begin > from ? begin : from;
 		end = end < to ? end : to;
-		sum += end > begin && !r->is_cancelled[i] ? end - begin : 0;
+		sum += end > begin ? end - begin : 0;
 	}
 	return sum;
 }
@@ -41,21 +45,6 @@ static uint64_t last_ns(const struct model *m, const struct clock_map *clock, ui
 	return last;
 }
 
-/* The time that the ranges of a run cover until its last moment. */
-static uint64_t covered_ns(const struct ranges *r, const struct clock_map *clock, uint64_t last)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < r->count; i++) {
-		uint64_t begin = clock_map_ns(clock, r->items[i].begin_ticks);
-		uint64_t end = r->items[i].end_ticks ? clock_map_ns(clock, r->items[i].end_ticks) : last;
-
-		end = end < last ? end : last;
-		sum += end > begin && !r->is_cancelled[i] ? end - begin : 0;
-	}
-	return sum;
-}
-
 struct recorded recorded_find(const struct model *m)
 {
 	struct recorded ret = {0};
@@ -70,7 +59,7 @@ struct recorded recorded_find(const struct model *m)
 			return (struct recorded){0};
 		if (i && p->run == m->processes[i - 1].run)
 			continue;
-		ns = covered_ns(r, clock, last_ns(m, clock, p->run));
+		ns = covered(r, clock, 0, last_ns(m, clock, p->run));
 		if (!ret.is_part || ns > ret.ns)
 			ret = (struct recorded){ns, r->count, true, r->is_ring};
 	}
@@ -79,33 +68,23 @@ struct recorded recorded_find(const struct model *m)
 
 uint64_t recorded_wall(const struct model *m, const struct process *p)
 {
-	const struct clock_map *clock = &m->machines[p->machine].clock;
 	const struct ranges *r = ranges_of(m, p);
-	uint64_t wall = 0;
 
-	if (p->end_ns <= p->start_ns || !r)
-		return p->end_ns > p->start_ns ? p->end_ns - p->start_ns : 0;
-	for (size_t i = 0; i < r->count; i++) {
-		uint64_t begin = clock_map_ns(clock, r->items[i].begin_ticks),
-			 end = r->items[i].end_ticks ? clock_map_ns(clock, r->items[i].end_ticks) : p->end_ns;
-
-		begin = begin > p->start_ns ? begin : p->start_ns;
-		end = end < p->end_ns ? end : p->end_ns;
-		wall += end > begin ? end - begin : 0;
-	}
-	return wall;
+	if (p->end_ns <= p->start_ns)
+		return 0;
+	return r ? covered(r, &m->machines[p->machine].clock, p->start_ns, p->end_ns) : p->end_ns - p->start_ns;
 }
 
 static void limit_thread(const struct model *m, const struct ranges *r, struct thread_time *t)
 {
 	const struct clock_map *clock = &m->machines[t->image->machine].clock;
 	uint64_t end = t->end_ticks > t->start_ticks ? t->end_ticks : t->start_ticks,
-		 covered = covered_ticks(r, t->start_ticks, end), sampled_ns;
+		 covered_ticks = covered(r, NULL, t->start_ticks, end), sampled_ns;
 
-	if (covered == end - t->start_ticks && covered)
+	if (covered_ticks == end - t->start_ticks && covered_ticks)
 		return;
-	t->lifetime_ns = clock_map_duration(clock, covered);
-	t->is_outside = !covered;
+	t->lifetime_ns = clock_map_duration(clock, covered_ticks);
+	t->is_outside = !covered_ticks;
 	sampled_ns = t->thread ? t->thread->sampled_us * 1000 : 0;
 	t->cpu_is_known = sampled_ns > 0;
 	t->cpu_ns = sampled_ns < t->lifetime_ns ? sampled_ns : t->lifetime_ns;
