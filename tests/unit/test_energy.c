@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "captured.h"
+#include "report/answers/rule.h"
 #include "report/events/energy/energy_counter.h"
 #include "report/events/energy/energy_share.h"
 #include "reported.h"
@@ -515,6 +516,40 @@ Test(energy, reports_have_means_over_time_and_maxima)
 		      "36.1,5.416667,325000000,,16.7,NVIDIA H200 (0),(idle)\n"
 		      "21.3,3.194444,25000000,1,127.8,NVIDIA H200 (0),[CUDA memcpy HtoD]\n");
 	symbols_free(context.symbols);
+}
+
+static void expect_slowed(double ms, const char *wanted)
+{
+	struct rules rules = {.context = &context};
+	struct finding f;
+
+	rule_run(&rules, rule_find("gpu_slowed"), &f);
+	cr_expect_str_eq(buffer_string(&f.text), wanted, "%s", buffer_string(&f.text));
+	cr_expect_float_eq((double)f.cost_ns / MS, ms, 1e-6);
+	finding_done(&f);
+	rules_done(&rules);
+}
+
+/* A kernel runs for 200 of 400 ms. From 1100 ms on, 300 ms, the power limit lowers the clock to 1000 of 2000 MHz. */
+Test(energy, a_gpu_that_is_slowed_costs_what_its_clock_lost)
+{
+	const struct operation list[] = {{1000, 1200, false, 0}};
+	static struct file f;
+
+	file_begin(&f, 0x77);
+	file_source(&f, TF_ENERGY_GPU, 0, 0, "GPU-1");
+	file_levels(&f, 1000, 1000000, 2000, 90, 5000000, 0);
+	file_levels(&f, 1100, 11000000, 1000, 40, 3000000, TF_ENERGY_POWER_CAP);
+	file_levels(&f, 1400, 16000000, 2000, 50, 2000000, 0);
+	file_save(&f, "node1.77.energy");
+	operations_save(list, COUNT(list));
+	read_capture();
+	expect_slowed(75, "the clocks of NVIDIA H200 (0) were lowered for 75 % of the time, most by: power cap; to "
+			  "1000 of 2000 MHz");
+	model_done(&model);
+	gpu((const double[]){0, 10, 20, 30}, 4);
+	read_capture();
+	expect_slowed(0, "");
 }
 
 Test(energy, reports_say_why_they_have_no_rows)

@@ -6,6 +6,7 @@
 #include "report/events/cuda/graph.h"
 #include "report/events/cuda/graph_estimate.h"
 #include "opened.h"
+#include "reported.h"
 
 enum { GRAPH = 3, AGAIN = 4, CLONE = 5, EXEC = 7, OF_CLONE = 8 };
 
@@ -133,4 +134,45 @@ Test(graph, a_launch_longer_than_all_by_nodes_has_an_error)
 	cr_expect_float_eq(s->outside_ns, 10000, 1);
 	for (size_t i = 0; i < 2; i++)
 		cr_expect_geq(graph_estimate_error(s, i), 4999); /* either may have taken all of it */
+}
+
+/* Executable graph 7 of graph 3, whose first node was made at job.py:9. It is launched four times by its nodes, of 100
+ * and 300 ns, and once as a whole, of 800 ns: twice as long. Three quarters of the 400 ns by which that is longer than
+ * the others are the longer node's, or none. */
+Test(graph, time_by_node_with_the_line_that_made_it)
+{
+	const struct tf_device_operation operations[] = {
+		{.kind = TF_DEVICE_KERNEL, .kernel = 1, .graph = EXEC, .node = 0, .node_graph = EXEC},
+		{.kind = TF_DEVICE_COPY, .copy = 1, .graph = EXEC, .node = 1, .node_graph = EXEC},
+		{.kind = TF_DEVICE_GRAPH, .graph = EXEC}};
+	uint64_t made[] = {tf_arg(TF_ARG_GRAPH, 0, GRAPH), tf_arg(TF_ARG_GRAPH_NODE, 0, 0),
+			   tf_arg(TF_ARG_STACK, 0, 1)};
+
+	writer_python_code(&thread, 1, 9, "/home/u/job.py", "capture");
+	writer_python_stack(&thread, 1, (const uint32_t[]){1}, 1);
+	writer_text(&cupti, TF_BLOB_KERNEL, 1, "_Z4stepPf");
+	for (uint32_t i = 0; i < 3; i++)
+		writer_blob(&cupti, TF_BLOB_DEVICE_OPERATION, i + 1, &operations[i], sizeof(operations[i]));
+	writer_call(&thread, call, 2000, 10, made, 3);
+	graph_call(2200, GRAPH, TF_ARG_GRAPH_EXEC, EXEC);
+	for (uint32_t n = 1; n <= 4; n++)
+		launch(n, 100, 300);
+	launch(5, 800, 0);
+	open_written(&model, &w);
+	context.symbols = symbols_new(&model, false);
+	EXPECT_REPORT(&context, "cuda_graph_node_sum",
+		      "PID,Graph,Node,Launches,By Nodes,Executions,Total Time (ns),Estimated (ns),Error (ns),Name,Line,"
+		      "Made By\n"
+		      "10,7,1,5,4,4,1800,600,300,[CUDA memcpy HtoD],,\n"
+		      "10,7,0,5,4,4,600,200,300,step(float*),capture (/home/u/job.py:9),cudaGraphLaunch\n");
+	symbols_free(context.symbols);
+	context.symbols = NULL;
+}
+
+Test(graph, without_nodes_the_report_says_how_to_record_them)
+{
+	launch(1, 800, 0);
+	open_written(&model, &w);
+	EXPECT_REPORT(&context, "cuda_graph_node_sum",
+		      "no CUDA graph was recorded by its nodes: record with --cuda-graph-trace=node\n");
 }
