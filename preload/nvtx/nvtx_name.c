@@ -44,7 +44,7 @@ static uint32_t next_domain(void)
 }
 
 /* A domain that is created twice, as when each source file has its own handle, is one domain. */
-static struct nvtx_domain *domain_create(const char *name)
+struct nvtx_domain *nvtx_domain(const char *name)
 {
 	size_t length = nvtx_text_length(name);
 	struct intern_entry *e = nvtx_text_entry(2, name, length);
@@ -65,7 +65,7 @@ static struct nvtx_domain *domain_create_wide(const wchar_t *name)
 {
 	char bytes[EVENT_TEXT + 1];
 
-	return domain_create(nvtx_text_narrow(bytes, name));
+	return nvtx_domain(nvtx_text_narrow(bytes, name));
 }
 
 /* Nothing is freed: its ranges may still be open, and the name may be created again. */
@@ -266,7 +266,7 @@ const struct nvtx_slot nvtx_name_slots[] = {
 	NVTX_SLOT(CORE2, DOMAIN_NAME_CATEGORY_W, domain_name_category_wide),
 	NVTX_SLOT(CORE2, DOMAIN_REGISTER_A, domain_register),
 	NVTX_SLOT(CORE2, DOMAIN_REGISTER_W, domain_register_wide),
-	NVTX_SLOT(CORE2, DOMAIN_CREATE_A, domain_create),
+	NVTX_SLOT(CORE2, DOMAIN_CREATE_A, nvtx_domain),
 	NVTX_SLOT(CORE2, DOMAIN_CREATE_W, domain_create_wide),
 	NVTX_SLOT(CORE2, DOMAIN_DESTROY, domain_destroy),
 	NVTX_SLOT(CORE2, DOMAIN_INITIALIZE, initialize),

@@ -77,6 +77,9 @@ void nvtx_note_once(uint64_t *noted, const char *text);
 
 /* ---- nvtx_name.c: domains and definitions ---- */
 
+/* The domain of this name. NULL: out of memory. */
+struct nvtx_domain *nvtx_domain(const char *name);
+
 /* Writes the domain's name into this image's trace. */
 void nvtx_domain_write(struct nvtx_domain *d);
 
@@ -141,8 +144,15 @@ static inline bool nvtx_wanted(const struct nvtx_domain *d)
 	return event_enabled(TF_GROUP_NVTX) && !(d ? d->is_off : nvtx_default_is_off) && hook_attached();
 }
 
-/* ---- nvtx_event.c: events with payloads instead of attributes ---- */
+/* ---- nvtx_event.c ---- */
 
+/* As nvtxDomainRangePushEx(), -Pop(), -StartEx() and -End(). The domain NULL is the default one. */
+int nvtx_push(struct nvtx_domain *d, const struct nvtx_attributes *a);
+int nvtx_pop(struct nvtx_domain *d);
+uint64_t nvtx_start(struct nvtx_domain *d, const struct nvtx_attributes *a);
+void nvtx_end(struct nvtx_domain *d, uint64_t id);
+
+/* Events with payloads instead of attributes. */
 int nvtx_event_push(struct nvtx_domain *d, const struct nvtx_payload *payloads, size_t count);
 int nvtx_event_pop(struct nvtx_domain *d, const struct nvtx_payload *payloads, size_t count);
 void nvtx_event_mark(struct nvtx_domain *d, const struct nvtx_payload *payloads, size_t count);
