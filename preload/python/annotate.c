@@ -21,7 +21,6 @@
 #include "preload/python/annotate_calls.h"
 #include "preload/python/annotate_jax.h"
 #include "preload/python/annotate_operators.h"
-#include "preload/python/annotate_range.h"
 #include "preload/python/annotate_torch.h"
 #include "preload/python/lines.h"
 #include "preload/python/python_api.h"
@@ -83,11 +82,11 @@ static void annotate_note(const char *text)
 /* ---- the functions that annotate.py is given ---- */
 
 struct annotation {
-	void *domain;
+	struct nvtx_domain *domain;
 	struct nvtx_attributes attributes;
 };
 
-static void *imports; /* the domain of python_import_sum */
+static struct nvtx_domain *imports; /* the domain of python_import_sum */
 
 static void *annotation_begin(void *self, void *unused)
 {
@@ -95,7 +94,7 @@ static void *annotation_begin(void *self, void *unused)
 
 	if (nvtx_wanted(a->domain))
 		nvtx_definitions();
-	annotate_range_push_attributes(a->domain, &a->attributes);
+	nvtx_push(a->domain, &a->attributes);
 	return python_none();
 }
 
@@ -103,7 +102,7 @@ static void *annotation_end(void *self, void *unused)
 {
 	const struct annotation *a = python.PyLong_AsVoidPtr(self);
 
-	annotate_range_pop(a->domain);
+	nvtx_pop(a->domain);
 	return python_none();
 }
 
@@ -112,10 +111,10 @@ static void *annotation_end(void *self, void *unused)
  * 0. */
 static void *annotation_make(void *self, void *arguments)
 {
-	static const struct method methods[] = {{"begin", annotation_begin, TAKES_NOTHING, NULL}, {"end",
-												   annotation_end,
-													TAKES_NOTHING,
-														NULL}};
+	static const struct method methods[] = {
+		{"begin", annotation_begin, TAKES_NOTHING, NULL},
+		{"end", annotation_end, TAKES_NOTHING, NULL},
+	};
 	const char *domain, *text, *name, *file;
 	struct annotation *a;
 	void *number, *begin, *end;
@@ -126,14 +125,12 @@ static void *annotation_make(void *self, void *arguments)
 	a = names_take(sizeof(*a));
 	if (!a)
 		return python_none();
-	a->domain = *domain ? annotate_range_domain(domain) : NULL;
+	a->domain = *domain ? nvtx_domain(domain) : NULL;
 	a->attributes = (struct nvtx_attributes){
-		.version = 3,
-		.size = sizeof(a->attributes),
 		.color_type = color ? NVTX_ARGB : 0,
 		.color = color,
 		.message_type = NVTX_REGISTERED,
-		.message = annotate_range_text(a->domain, text),
+		.message = nvtx_text_string(text, nvtx_text_length(text)),
 	};
 	if (first_line)
 		nvtx_name_function(a->domain, text, name, file, first_line);
@@ -150,13 +147,13 @@ static void *import_begin(void *self, void *name)
 
 	if (!text)
 		python.PyErr_Clear();
-	annotate_range_push(imports, text ? text : "?");
+	nvtx_push(imports, &(struct nvtx_attributes){.message_type = NVTX_ASCII, .message = text ? text : "?"});
 	return python_none();
 }
 
 static void *import_end(void *self, void *unused)
 {
-	annotate_range_pop(imports);
+	nvtx_pop(imports);
 	return python_none();
 }
 
@@ -171,102 +168,11 @@ static void *python_note(void *self, void *text)
 	return python_none();
 }
 
-static void operator_gap(uint32_t id, bool is_end)
-{
-	const struct tf_operator_gap gap = {.ticks = clock_now(), .is_end = is_end};
-
-	event_blob(TF_BLOB_OPERATOR_GAP, id, &gap, sizeof(gap));
-}
-
-/* operators_end() -> number, operators_begin(number): around an interval in which the thread has no ranges of
- * operators, because the program profiles. */
-static void *operators_end(void *self, void *unused)
-{
-	static uint32_t gaps;
-	uint32_t id = __atomic_add_fetch(&gaps, 1, __ATOMIC_RELAXED);
-
-	if (hook_attached())
-		operator_gap(id, false);
-	return python.Py_BuildValue("I", id);
-}
-
-static void *operators_begin(void *self, void *number)
-{
-	uint32_t id = (uint32_t)(uintptr_t)python.PyLong_AsVoidPtr(number);
-
-	if (hook_attached())
-		operator_gap(id, true);
-	return python_none();
-}
-
-static void *python_bool(bool is_true)
-{
-	return python.Py_BuildValue("i", (int)is_true);
-}
-
-static void *torch_offer(void *self, void *unused)
-{
-	return python_bool(annotate_torch_offer());
-}
-
-static void *torch_settle(void *self, void *unused)
-{
-	return python_bool(annotate_torch_settle());
-}
-
-static void *torch_open(void *self, void *unused)
-{
-	annotate_torch_open(true);
-	return python_none();
-}
-
-static void *torch_close(void *self, void *unused)
-{
-	annotate_torch_open(false);
-	return python_none();
-}
-
-static void *record_try(void *self, void *unused)
-{
-	return python_bool(annotate_operators_try(process_options.pytorch == PYTORCH_SHAPES));
-}
-
-static void *record_settle(void *self, void *unused)
-{
-	return python_bool(annotate_operators_settle());
-}
-
-/* record_begin() -> number, 0: not possible; record_end(number) */
-static void *record_begin(void *self, void *unused)
-{
-	uint64_t number = annotate_operators_replace(process_options.pytorch == PYTORCH_SHAPES);
-
-	if (!number)
-		annotate_note("--pytorch: emit_nvtx records the operators of a thread, which takes longer");
-	return python.Py_BuildValue("K", number);
-}
-
-static void *record_end(void *self, void *number)
-{
-	annotate_operators_remove((uint64_t)(uintptr_t)python.PyLong_AsVoidPtr(number));
-	return python_none();
-}
-
 static const struct method natives[] = {
 	{"annotation", annotation_make, TAKES_TUPLE, NULL},
 	{"import_begin", import_begin, TAKES_ONE, NULL},
 	{"import_end", import_end, TAKES_NOTHING, NULL},
 	{"note", python_note, TAKES_ONE, NULL},
-	{"operators_end", operators_end, TAKES_NOTHING, NULL},
-	{"operators_begin", operators_begin, TAKES_ONE, NULL},
-	{"torch_offer", torch_offer, TAKES_NOTHING, NULL},
-	{"torch_settle", torch_settle, TAKES_NOTHING, NULL},
-	{"torch_open", torch_open, TAKES_NOTHING, NULL},
-	{"torch_close", torch_close, TAKES_NOTHING, NULL},
-	{"record_try", record_try, TAKES_NOTHING, NULL},
-	{"record_settle", record_settle, TAKES_NOTHING, NULL},
-	{"record_begin", record_begin, TAKES_NOTHING, NULL},
-	{"record_end", record_end, TAKES_ONE, NULL},
 };
 
 /* ---- running annotate.py ---- */
@@ -314,14 +220,15 @@ static void *make_space(void)
 	if (!space || !builtins)
 		return space;
 	python.PyDict_SetItemString(space, "__builtins__", builtins);
-	for (size_t i = 0; i < sizeof(natives) / sizeof(*natives); i++)
-		python_set_item(space, natives[i].name, python.PyCFunction_NewEx((void *)&natives[i], NULL, NULL));
+	python_offer(space, natives, sizeof(natives) / sizeof(*natives));
 	python_set_item(space, "wants_imports", python.Py_BuildValue("i", (int)process_options.python_import_time));
 	python_set_item(space, "wants_operators", python.Py_BuildValue("i", process_options.pytorch > PYTORCH_NONE));
 	python_set_item(space, "wants_shapes", python.Py_BuildValue("i", process_options.pytorch == PYTORCH_SHAPES));
 	python_set_item(space, "functions", read_traced_functions());
 	annotate_calls_offer(space);
 	annotate_jax_offer(space);
+	annotate_operators_offer(space);
+	annotate_torch_offer(space);
 	return space;
 }
 
@@ -363,7 +270,7 @@ static int run_annotate(void)
 	char *text = unpack_source();
 	int rc = 0;
 
-	imports = annotate_range_domain("python import");
+	imports = nvtx_domain("python import");
 	code = space && text ? python.Py_CompileString(text, "<pillion>", FILE_INPUT) : NULL;
 	if (text)
 		sys_munmap(text, annotate_text_size + 1);
@@ -422,7 +329,7 @@ void annotate_init(void)
 
 	if (o->pytorch != PYTORCH_NONE || o->python_functions || o->python_calls || o->python_import_time ||
 	    options_have_jax(o))
-		has_ranges = hook_attached() && (process_gate.groups & 1u << TF_GROUP_NVTX) && annotate_range_init();
+		has_ranges = hook_attached() && (process_gate.groups & 1u << TF_GROUP_NVTX) && nvtx_is_tool();
 	has_lines = hook_attached() && o->lines_of;
 	if (has_lines && lines_init)
 		lines_init();

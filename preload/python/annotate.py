@@ -3,9 +3,7 @@
 # no module, and provides:
 #   annotation(domain, text, color, name, file, first_line) -> (begin, end)
 #   import_begin(name)   import_end()   note(text)
-#   operators_end() -> number   operators_begin(number)
-#   torch_offer() -> bool   torch_settle() -> bool   torch_open()   torch_close()
-#   record_try() -> bool   record_settle() -> bool   record_begin() -> number   record_end(number)
+#   record_*   operators_*: see annotate_operators.h; torch_*: see annotate_torch.h
 #   calls_*   python_calls: see annotate_calls.h; jax_*   wants_jax: see annotate_jax.h, annotate_jax_live.h
 #   wants_imports, wants_operators, wants_shapes, functions: [(domain, module, qualified name, color)]
 # Everything depends on replacing one function, by which both `import` and importlib load a module. CPython 3.8 and
@@ -188,7 +186,7 @@ def trace_operators(torch):
 
     def enter():
         context = emit(record_shapes=bool(wants_shapes))
-        torch_open()
+        torch_open(1)
         try:
             enter_quietly(context)
         except BaseException:
@@ -196,7 +194,7 @@ def trace_operators(torch):
                 space['_run_on_profiler_stop']()
             raise
         finally:
-            torch_close()
+            torch_open(0)
         here.context, here.number = context, record_begin() if is_recorded else 0
 
     def enter_anew(*unused):

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "preload/nvtx/nvtx_tool.h"
-#include "preload/python/annotate_range.h"
 #include "preload/python/python_api.h"
 #include "runtime/recorder/record/event.h"
 #include "runtime/recorder/record/intern_table.h"
@@ -449,7 +448,7 @@ static __attribute__((cold)) void *calls_open(void *self, void *arguments)
 		return python.PyErr_Clear(), python.Py_BuildValue("i", 0);
 	code_index = python.PyUnstable_Eval_RequestCodeExtraIndex(NULL);
 	if (code_index >= 0)
-		domain = annotate_range_domain("python");
+		domain = nvtx_domain("python");
 	python.Py_IncRef(describe_c);
 	python.Py_IncRef(disable);
 	python.Py_IncRef(missing);

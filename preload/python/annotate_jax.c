@@ -5,7 +5,6 @@
 #include "preload/nvtx/nvtx_tool.h"
 #include "preload/python/annotate_jax_live.h"
 #include "preload/python/annotate_jax_module.h"
-#include "preload/python/annotate_range.h"
 #include "preload/python/python_api.h"
 #include "runtime/recorder/record/event.h"
 #include "runtime/recorder/record/intern_table.h"
@@ -163,8 +162,7 @@ void annotate_jax_offer(void *space)
 	python_set_item(space, "wants_jax", python.Py_BuildValue("i", (int)options_have_jax(&process_options)));
 	if (!options_have_jax(&process_options))
 		return;
-	domain = annotate_range_domain("JAX");
+	domain = nvtx_domain("JAX");
 	annotate_jax_live_offer(space, domain);
-	for (size_t i = 0; i < sizeof(natives) / sizeof(*natives); i++)
-		python_set_item(space, natives[i].name, python.PyCFunction_NewEx((void *)&natives[i], NULL, NULL));
+	python_offer(space, natives, sizeof(natives) / sizeof(*natives));
 }

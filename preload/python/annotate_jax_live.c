@@ -134,8 +134,7 @@ static const struct method natives[] = {
 __attribute__((cold)) void annotate_jax_live_offer(void *space, const struct nvtx_domain *domain)
 {
 	of_domain = domain;
-	for (size_t i = 0; i < sizeof(natives) / sizeof(*natives); i++)
-		python_set_item(space, natives[i].name, python.PyCFunction_NewEx((void *)&natives[i], NULL, NULL));
+	python_offer(space, natives, sizeof(natives) / sizeof(*natives));
 }
 
 /* ---- a look ---- */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "preload/nvtx/nvtx_tool.h"
-#include "preload/python/annotate_range.h"
+#include "preload/python/python_api.h"
 #include "runtime/recorder/loader/dso.h"
 #include "runtime/recorder/record/intern_table.h"
 #include "runtime/shared/base/text.h"
@@ -57,6 +57,7 @@ static struct {
 } torch;
 #undef DECLARE
 
+static bool has_shapes; /* and arguments are wanted */
 static unsigned number_at; /* the offset of the sequence number */
 static struct layout {
 	unsigned inputs;  /* the offset of the address and number of the arguments */
@@ -274,37 +275,27 @@ static const char *group_now(const char *name, const struct record *r)
 
 /* ---- what PyTorch calls ---- */
 
-static void begin(const struct record *r, bool has_shapes)
+static void *begin(void **ret, const struct record *r)
 {
 	const char *name = torch.name(r);
 	struct nvtx_string *text = NULL;
 	uint64_t sequence;
 
+	*ret = NULL;
 	if (__builtin_expect(nvtx_is_watched, 0) && !torch.is_async(r))
 		nvtx_watch_push(NULL, NVTX_ASCII, name);
 	if (nvtx_wanted(NULL) && has_shapes)
 		text = shaped_text(name, group_now(name, r), r);
 	if (torch.is_async(r)) {
 		intern_set(&pending, (uintptr_t)r,
-			   annotate_range_start(text ? NVTX_REGISTERED : NVTX_ASCII, text ? (void *)text : name));
+			   nvtx_start(NULL, &(struct nvtx_attributes){
+						    .message_type = text ? NVTX_REGISTERED : NVTX_ASCII,
+						    .message = text ? (const void *)text : name}));
 	} else if (nvtx_wanted(NULL)) {
 		sequence = (uint64_t)word_at(r, number_at) + 1;
 		event_instant(TF_PUSH, 0, text ? nvtx_text_registered(text) : nvtx_text(name),
 			      (uint64_t[]){tf_arg(TF_ARG_VALUE, 0, sequence)}, 1);
 	}
-}
-
-static void *begin_plain(void **ret, const struct record *r)
-{
-	*ret = NULL;
-	begin(r, false);
-	return ret;
-}
-
-static void *begin_with_shapes(void **ret, const struct record *r)
-{
-	*ret = NULL;
-	begin(r, true);
 	return ret;
 }
 
@@ -312,7 +303,7 @@ static void *begin_with_shapes(void **ret, const struct record *r)
 static void end(const struct record *r, void *context)
 {
 	if (torch.is_async(r)) {
-		annotate_range_end(intern_get(&pending, (uintptr_t)r));
+		nvtx_end(NULL, intern_get(&pending, (uintptr_t)r));
 		return;
 	}
 	if (__builtin_expect(collective == r, 0))
@@ -338,7 +329,6 @@ static unsigned __int128 types; /* bit n: 16 bits of each tensor were the type o
 static uint16_t type; /* the current one */
 static unsigned seen[KINDS], ends;
 static uint64_t trial;
-static bool learns_arguments;
 
 /* Arguments are on the stack. */
 static bool are_values(struct values v, size_t count)
@@ -419,7 +409,7 @@ static void *begin_trial(void **ret, const struct record *r)
 	for (unsigned i = 0; i < WORDS; i++)
 		if (word_at(r, i * sizeof(wanted)) != wanted)
 			places &= ~(1ull << i);
-	if (learns_arguments)
+	if (has_shapes)
 		learn(r, kind);
 	seen[kind]++;
 	return ret;
@@ -430,7 +420,7 @@ static void end_trial(const struct record *r, void *context)
 	ends++;
 }
 
-bool annotate_operators_try(bool has_shapes)
+static bool trial_begin(void)
 {
 	static const char library[] = "libtorch_cpu.so";
 
@@ -446,7 +436,6 @@ bool annotate_operators_try(bool has_shapes)
 	torch.undefined = dso_library_symbol("libc10.so", "_ZN3c1019UndefinedTensorImpl10_singletonE");
 	torch.group = dso_library_symbol(library, "_ZNK4c10d12ProcessGroup12getGroupNameB5cxx11Ev")
 			      ?: dso_library_symbol(library, "_ZNK4c10d12ProcessGroup12getGroupNameEv");
-	learns_arguments = has_shapes;
 	places = UINT64_MAX;
 	inputs = UINT64_MAX >> 1; /* a number follows */
 	ranks = UINT64_MAX >> (64 - (HALVES / 4 - 1));
@@ -460,7 +449,7 @@ static bool is_single(uint64_t bits)
 	return bits && !(bits & (bits - 1));
 }
 
-bool annotate_operators_settle(void)
+static bool trial_end(void)
 {
 	unsigned half = 0;
 
@@ -471,8 +460,20 @@ bool annotate_operators_settle(void)
 	layout.type = half * sizeof(uint16_t);
 	layout.sizes = ranks ? (unsigned)__builtin_ctzll(ranks) : 0;
 	return seen[EMPTY] == TURNS && seen[NEG] == TURNS && seen[DROPOUT] == TURNS && ends == KINDS * TURNS &&
-	       is_single(places) && (!learns_arguments || (half < HALVES && layout.items && is_single(inputs) &&
-						     is_single(ranks)));
+	       is_single(places) &&
+	       (!has_shapes || (half < HALVES && layout.items && is_single(inputs) && is_single(ranks)));
+}
+
+/* ---- the functions that annotate.py is given ---- */
+
+static void *record_try(void *self, void *unused)
+{
+	return python.Py_BuildValue("i", (int)trial_begin());
+}
+
+static void *record_settle(void *self, void *unused)
+{
+	return python.Py_BuildValue("i", (int)trial_end());
 }
 
 static uint64_t last_callback(void)
@@ -482,23 +483,66 @@ static uint64_t last_callback(void)
 	return c->items < c->end ? c->end[-1] : 0;
 }
 
-uint64_t annotate_operators_replace(bool has_shapes)
+static void *record_begin(void *self, void *unused)
 {
-	struct callback c = {has_shapes ? begin_with_shapes : begin_plain, end, 1, {0}, has_shapes, false, false};
+	static uint64_t noted;
+	struct callback c = {begin, end, 1, {0}, has_shapes, false, false};
 	uint64_t replaced = last_callback(), ours;
 
 	memset(c.scopes, true, sizeof(c.scopes));
 	ours = torch.add(c);
 	if (replaced && replaced < ours && last_callback() == ours) {
 		torch.disable(replaced);
-		return ours;
+		return python.Py_BuildValue("K", ours);
 	}
 	torch.remove(ours);
-	return 0;
+	nvtx_note_once(&noted, "--pytorch: emit_nvtx records the operators of a thread, which takes longer");
+	return python.Py_BuildValue("i", 0);
 }
 
-void annotate_operators_remove(uint64_t number)
+static void *record_end(void *self, void *number)
 {
-	if (number)
-		torch.remove(number);
+	uint64_t ours = (uint64_t)(uintptr_t)python.PyLong_AsVoidPtr(number);
+
+	if (ours)
+		torch.remove(ours);
+	return python_none();
+}
+
+static void gap_write(uint32_t id, bool is_end)
+{
+	const struct tf_operator_gap gap = {.ticks = clock_now(), .is_end = is_end};
+
+	if (hook_attached())
+		event_blob(TF_BLOB_OPERATOR_GAP, id, &gap, sizeof(gap));
+}
+
+static void *operators_end(void *self, void *unused)
+{
+	static uint32_t gaps;
+	uint32_t id = __atomic_add_fetch(&gaps, 1, __ATOMIC_RELAXED);
+
+	gap_write(id, false);
+	return python.Py_BuildValue("I", id);
+}
+
+static void *operators_begin(void *self, void *number)
+{
+	gap_write((uint32_t)(uintptr_t)python.PyLong_AsVoidPtr(number), true);
+	return python_none();
+}
+
+static const struct method natives[] = {
+	{"record_try", record_try, TAKES_NOTHING, NULL},
+	{"record_settle", record_settle, TAKES_NOTHING, NULL},
+	{"record_begin", record_begin, TAKES_NOTHING, NULL},
+	{"record_end", record_end, TAKES_ONE, NULL},
+	{"operators_end", operators_end, TAKES_NOTHING, NULL},
+	{"operators_begin", operators_begin, TAKES_ONE, NULL},
+};
+
+void annotate_operators_offer(void *space)
+{
+	has_shapes = process_options.pytorch == PYTORCH_SHAPES;
+	python_offer(space, natives, sizeof(natives) / sizeof(*natives));
 }

@@ -10,7 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "preload/python/annotate_range.h"
+#include "preload/nvtx/nvtx_tool.h"
+#include "preload/python/python_api.h"
 #include "runtime/recorder/loader/dso.h"
 
 /* torch::profiler::impl::ProfilerStubs in the Itanium ABI. Its other functions remain PyTorch's. */
@@ -53,12 +54,12 @@ OBSERVE(0) OBSERVE(1) OBSERVE(2) OBSERVE(3) OBSERVE(4) OBSERVE(5) OBSERVE(6) OBS
 
 static void stub_push(const struct stubs *self, const char *text)
 {
-	annotate_range_push(NULL, text);
+	nvtx_push(NULL, &(struct nvtx_attributes){.message_type = NVTX_ASCII, .message = text});
 }
 
 static void stub_pop(const struct stubs *self)
 {
-	annotate_range_pop(NULL);
+	nvtx_pop(NULL);
 }
 
 static bool stub_enabled(const struct stubs *self)
@@ -68,7 +69,7 @@ static bool stub_enabled(const struct stubs *self)
 
 /* ---- replacing PyTorch's object ---- */
 
-bool annotate_torch_offer(void)
+static bool trial_begin(void)
 {
 	static bool (*const observers[SLOTS])(void) = {observe_0, observe_1, observe_2, observe_3, observe_4,
 						       observe_5, observe_6, observe_7, observe_8, observe_9};
@@ -90,7 +91,7 @@ bool annotate_torch_offer(void)
 	return true;
 }
 
-bool annotate_torch_settle(void)
+static bool trial_end(void)
 {
 	if (!is_in_order || !calls[PUSH] || calls[PUSH] != calls[POP]) {
 		register_stubs(original);
@@ -103,7 +104,31 @@ bool annotate_torch_settle(void)
 	return true;
 }
 
-void annotate_torch_open(bool is_open)
+/* ---- the functions that annotate.py is given ---- */
+
+static void *torch_offer(void *self, void *unused)
 {
-	is_opening = is_open;
+	return python.Py_BuildValue("i", (int)trial_begin());
+}
+
+static void *torch_settle(void *self, void *unused)
+{
+	return python.Py_BuildValue("i", (int)trial_end());
+}
+
+static void *torch_open(void *self, void *is_open)
+{
+	is_opening = python.PyLong_AsVoidPtr(is_open);
+	return python_none();
+}
+
+static const struct method natives[] = {
+	{"torch_offer", torch_offer, TAKES_NOTHING, NULL},
+	{"torch_settle", torch_settle, TAKES_NOTHING, NULL},
+	{"torch_open", torch_open, TAKES_ONE, NULL},
+};
+
+void annotate_torch_offer(void *space)
+{
+	python_offer(space, natives, sizeof(natives) / sizeof(*natives));
 }

@@ -562,8 +562,7 @@ const char *lines_begin(uintptr_t base, const void *dynamic)
 	if (!space)
 		return "--lines-of: no memory";
 	python.PyDict_SetItemString(space, "__builtins__", python.PyEval_GetBuiltins());
-	for (size_t i = 0; i < sizeof(natives) / sizeof(*natives); i++)
-		python_set_item(space, natives[i].name, python.PyCFunction_NewEx((void *)&natives[i], NULL, NULL));
+	python_offer(space, natives, sizeof(natives) / sizeof(*natives));
 	python_set_item(space, "is_decorated", python.Py_BuildValue("z", strchr(process_options.lines_of, '@')));
 	code = code_index >= 0 ? python.Py_CompileString(source, "<pillion>", FILE_INPUT) : NULL;
 	if (code)

@@ -15,6 +15,12 @@ void python_set_item(void *space, const char *name, void *value)
 	python.Py_DecRef(value);
 }
 
+void python_offer(void *space, const struct method *natives, size_t count)
+{
+	for (const struct method *m = natives; m < natives + count; m++)
+		python_set_item(space, m->name, python.PyCFunction_NewEx((void *)m, NULL, NULL));
+}
+
 __attribute__((cold)) const char *python_module_of(void *globals)
 {
 	void *name = globals ? python.PyDict_GetItemString(globals, "__name__") : NULL;

@@ -2,6 +2,8 @@
 /* The functions of CPython that annotations use, as they are found in the program. No header of Python is needed. */
 #pragma once
 
+#include <stddef.h>
+
 /* Stable functions, all from the object that defines the first of them. */
 #define PYTHON_FUNCTIONS(X)                                                                                            \
 	X(int, Py_AddPendingCall, (int (*call)(void *), void *argument))                                               \
@@ -94,3 +96,5 @@ unsigned python_code_number(void *code, const char *attribute);
 
 /* Takes over the reference to `value`; NULL: an error is cleared. */
 void python_set_item(void *space, const char *name, void *value);
+/* Adds the functions to a namespace. */
+void python_offer(void *space, const struct method *natives, size_t count);
