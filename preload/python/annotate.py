@@ -154,6 +154,23 @@ class Quiet:
         pass
 
 
+COMPILERS = 'torch._dynamo', 'torch._inductor', 'torch._functorch'
+
+
+class Profiler(type(sys)):
+    """The class of the module torch.autograd.profiler. PyTorch's compilers write their ranges only where a profiler is
+    active, so they see ours; the program does not."""
+
+    @property
+    def _is_profiler_enabled(self):
+        caller = str(sys._getframe(1).f_globals.get('__name__'))
+        return vars(self)['_is_profiler_enabled'] or caller.startswith(COMPILERS)
+
+    @_is_profiler_enabled.setter
+    def _is_profiler_enabled(self, value):
+        vars(self)['_is_profiler_enabled'] = value
+
+
 def can_record(torch):
     """In versions whose type of callbacks is known. An operator without a node of autograd has the number that
     the next node will get; a function that makes a tensor has none."""
@@ -179,7 +196,8 @@ def trace_operators(torch):
     import atexit
     import threading
     profiler = sys.modules['torch.autograd.profiler']
-    space = dict(vars(profiler), torch=Quiet(torch))
+    space = dict(vars(profiler), torch=Quiet(torch), _run_on_profiler_start=lambda: None,
+                 _run_on_profiler_stop=lambda: None)
     emit = profiler.emit_nvtx
     enter_quietly, leave_quietly = (FUNCTION(f.__code__, space) for f in (emit.__enter__, emit.__exit__))
     here = _thread._local()
@@ -189,10 +207,6 @@ def trace_operators(torch):
         torch_open(1)
         try:
             enter_quietly(context)
-        except BaseException:
-            if '_run_on_profiler_stop' in space:
-                space['_run_on_profiler_stop']()
-            raise
         finally:
             torch_open(0)
         here.context, here.number = context, record_begin() if is_recorded else 0
@@ -272,7 +286,9 @@ def trace_operators(torch):
             raise
     if can:
         is_recorded, here.number = True, record_begin()
-    last = '_run_on_profiler_stop' if '_run_on_profiler_stop' in space else '_disable_profiler'
+    if '_is_profiler_enabled' in vars(profiler):
+        profiler.__class__ = Profiler
+    last = '_run_on_profiler_stop' if hasattr(profiler, '_run_on_profiler_stop') else '_disable_profiler'
     legacy = sys.modules.get('torch.autograd.profiler_legacy')
     for module, first, stop in ((profiler, ('_prepare_profiler', '_enable_profiler'), last),
                                 (torch.autograd, ('_enable_profiler_legacy',), '_disable_profiler_legacy'),

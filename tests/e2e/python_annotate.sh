@@ -47,6 +47,17 @@ same() {
 	is "$(grep -Ev '^(pillion|USDT): ?' err)" "$(grep -v '^USDT:' bare.err)" "$text: errors"
 }
 
+cat >told.py <<'END'
+import torch
+of_compiler = {"__name__": "torch._inductor.made", "torch": torch}
+def is_enabled(space=globals()):
+    return eval("torch.autograd.profiler._is_profiler_enabled", space)
+told = [is_enabled(), is_enabled(of_compiler)]
+with torch.autograd.profiler.profile():
+    told.append(is_enabled())
+print(*told, is_enabled())
+END
+
 imported() { # PYTHON: the modules of -X importtime, without those imported before recording can start
 	"$1" -X importtime "${@:2}" 2>&1 >/dev/null | sed -n 's/^import time: *[0-9]* | *[0-9]* |//p' | tr -d ' ' |
 		grep -Ev \
@@ -184,6 +195,8 @@ print(os.path.join(sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var(
 	TORCH_RECORD=2.5 pillion -f -o plain --pytorch=autograd-nvtx "$python" "$jobs/operators.py" fork >out 2>err
 	is "$(ranges plain '' | sed 's/, op_id = [0-9]*//' | grep '^main, ')" 'main, seq = 0=1' \
 		"$version recorded: without shapes"
+	is "$(PYTHONPATH=$jobs pillion -f -o told --stats=false --pytorch=autograd-nvtx "$python" told.py 2>err)" \
+		'False True True False' "$version: whether a profiler is active, as bare; PyTorch's compilers see ours"
 	TORCH_RECORD=2.99 pillion -f -o plain --pytorch=autograd-nvtx "$python" "$jobs/operators.py" fork >out 2>err
 	like "$(notes plain) $(ranges plain '' | head -1)" \
 		'emit_nvtx records the operators of PyTorch 2.99, .*by emit_nvtx' \
@@ -250,7 +263,7 @@ thread.start()
 thread.join()
 with torch.autograd.profiler.profile() as p:
     step()
-print(len(p.function_events) > 5)
+print(len(p.function_events) > 5, getattr(torch.autograd.profiler, "_is_profiler_enabled", None))
 step()
 END
 # TEXT: checks the ranges of train.py in real.pillion.

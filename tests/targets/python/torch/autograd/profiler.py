@@ -5,6 +5,17 @@ import torch
 import torch.cuda
 
 here = threading.local()
+_is_profiler_enabled = False
+
+
+def _run_on_profiler_start():
+    global _is_profiler_enabled
+    _is_profiler_enabled = True
+
+
+def _run_on_profiler_stop():
+    global _is_profiler_enabled
+    _is_profiler_enabled = False
 
 
 def _enable_profiler(kind):
@@ -28,19 +39,23 @@ class emit_nvtx:
 
     def __enter__(self):
         torch.cuda.synchronize()
+        _run_on_profiler_start()
         _enable_profiler('shapes' if self.record_shapes else 'plain')
         return self
 
     def __exit__(self, *error):
         torch.cuda.synchronize()
         _disable_profiler()
+        _run_on_profiler_stop()
         return False
 
 
 class profile:
     def __enter__(self):
+        _run_on_profiler_start()
         _enable_profiler('other')
         return self
 
     def __exit__(self, *error):
         _disable_profiler()
+        _run_on_profiler_stop()
