@@ -29,7 +29,7 @@ static uint32_t function_row(struct jax_scan *g, size_t node)
 	uint32_t name = g->ranges.places[node].name, row;
 
 	g->scan.thread = n->thread;
-	row = scan_row_of(&g->scan, n->start, name, function_key, g->ranges.names.items[name]);
+	row = scan_row_of(&g->scan, n->start, name, function_key, interner_field(&g->ranges.names, name, 0));
 	while (f->count <= row)
 		list_add(f, (struct jax_function){0});
 	return row;
@@ -80,7 +80,7 @@ static void add_range(struct jax_scan *g, size_t node)
 	f->modules += p->kind == JAX_MODULE;
 	f->module_ns += p->kind == JAX_MODULE ? ns : 0;
 	if (p->kind == JAX_MISS) {
-		texts_add(&g->functions->changes, "%s", g->ranges.names.items[p->full]);
+		texts_add(&g->functions->changes, "%s", interner_field(&g->ranges.names, p->full, 0));
 		f->change = g->functions->changes.items[g->functions->changes.count - 1];
 	}
 	if (jax_is_phase(p->kind))

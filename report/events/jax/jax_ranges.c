@@ -57,22 +57,6 @@ bool jax_has_phases(const struct image *image)
 
 /* ---- names ---- */
 
-static uint32_t name_number(struct jax_ranges *r, const char *name, size_t length)
-{
-	uint64_t hash = hash_bytes(name, length);
-
-	for (uint64_t next = 0;; next++) { /* after a collision the next one */
-		uint64_t *number = map_put(&r->numbers, hash, next, NULL);
-
-		if (!*number) {
-			texts_add(&r->names, "%.*s", (int)length, name);
-			*number = r->names.count;
-		}
-		if (strlen(r->names.items[*number - 1]) == length && !memcmp(r->names.items[*number - 1], name, length))
-			return (uint32_t)(*number - 1);
-	}
-}
-
 /* As JAX names modules: other characters than letters, digits, '_', '.' and '-' become '_', those at the end are left
  * out. */
 static uint32_t module_number(struct jax_ranges *r, const char *name, size_t length)
@@ -86,7 +70,7 @@ static uint32_t module_number(struct jax_ranges *r, const char *name, size_t len
 	}
 	while (text.size > 1 && text.data[text.size - 1] == '_')
 		text.size--;
-	return name_number(r, text.size ? text.data : "", text.size);
+	return interner_number(&r->names, text.size ? text.data : "", text.size);
 }
 
 static struct word word_of(struct placing *p, const struct nvtx_node *n)
@@ -101,8 +85,8 @@ static struct word word_of(struct placing *p, const struct nvtx_node *n)
 	if (jax_text_parse(buffer_string(&domain), buffer_string(&text), &t)) {
 		w.kind = t.kind;
 		r->has_any = true;
-		w.name = name_number(r, t.name, t.length);
-		w.full = name_number(r, t.full, t.full_length);
+		w.name = interner_number(&r->names, t.name, t.length);
+		w.full = interner_number(&r->names, t.full, t.full_length);
 		w.module = module_number(r, t.name, t.length);
 		r->has_calls |= t.kind == JAX_RUN || jax_is_phase(t.kind);
 		p->has_builds |= t.kind == JAX_BUILD;
@@ -173,7 +157,7 @@ static void place(struct placing *p, size_t i)
 	at->is_staged = w->kind == JAX_RUN && is_in_phase;
 	at->module = w->kind == JAX_MODULE ? i : is_outermost ? NVTX_NO_PARENT : r->places[n->parent].module;
 	if (jax_is_of_cache(w->kind))
-		at->name = timed == NVTX_NO_PARENT ? name_number(r, outside, sizeof(outside) - 1)
+		at->name = timed == NVTX_NO_PARENT ? interner_number(&r->names, outside, sizeof(outside) - 1)
 						   : r->places[timed].name;
 	else
 		at->name = w->kind == JAX_OP || !w->kind ? w->name : function_of(p, w, run);
@@ -208,7 +192,6 @@ void jax_ranges_done(struct jax_ranges *r)
 {
 	nvtx_tree_done(&r->tree);
 	free(r->places);
-	texts_done(&r->names);
-	map_done(&r->numbers);
+	interner_done(&r->names);
 	*r = (struct jax_ranges){0};
 }

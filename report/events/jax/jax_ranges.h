@@ -6,6 +6,7 @@
  * name. If no function or several functions have the name, the phase or module has a row of its own. */
 #pragma once
 
+#include "report/base/interner.h"
 #include "report/events/jax/jax_text.h"
 #include "report/events/nvtx/nvtx_tree.h"
 
@@ -23,8 +24,7 @@ struct jax_place {
 struct jax_ranges {
 	struct nvtx_tree tree;
 	struct jax_place *places; /* of the tree's nodes */
-	struct texts names;
-	struct map numbers; /* hash of a name -> number + 1 */
+	struct interner names;
 	bool has_any;	    /* of any kind */
 	bool has_calls;	    /* of --jax */
 };

@@ -35,13 +35,13 @@ struct jax_ops {
 static struct op_sum *sum_of(struct jax_ops *o, const char *op, size_t module, size_t function, enum op_source source)
 {
 	const struct jax_ranges *r = &o->ranges;
-	const char *module_name = module == NVTX_NO_PARENT ? "" : r->names.items[r->places[module].full];
+	const char *module_name = module == NVTX_NO_PARENT ? "" : interner_field(&r->names, r->places[module].full, 0);
 	const struct jax_origin *origin = jax_modules_find(&o->modules, module_name, op);
 	SCOPED(buffer) key = {0};
 	uint32_t row;
 
 	buffer_print(&key, "%s%c%s%c%s%c%s%c%s%c%s", op, 0, module_name, 0,
-		     function == NVTX_NO_PARENT ? "" : r->names.items[r->places[function].name], 0,
+		     function == NVTX_NO_PARENT ? "" : interner_field(&r->names, r->places[function].name, 0), 0,
 		     source_names[source], 0, origin ? origin->scope : "", 0, origin ? origin->line : "");
 	row = aggregate_row(&o->keys, key.data, key.size + 1);
 	while (o->count <= row)
@@ -51,7 +51,7 @@ static struct op_sum *sum_of(struct jax_ops *o, const char *op, size_t module, s
 
 static const char *op_name(const struct jax_ops *o, size_t node)
 {
-	return o->ranges.names.items[o->ranges.places[node].name];
+	return interner_field(&o->ranges.names, o->ranges.places[node].name, 0);
 }
 
 static struct op_sum *sum_of_range(struct jax_ops *o, size_t node)

@@ -9,20 +9,6 @@
 
 static const char not_attributed[] = "(not attributed)";
 
-static uint32_t number_of(struct operator_groups *g, const char *text)
-{
-	uint64_t *place, hash = hash_bytes(text, strlen(text)), next = 0;
-
-	do {
-		place = map_put(&g->by_text, hash, next++, NULL);
-	} while (*place && strcmp(g->texts.items[*place - 1], text) != 0);
-	if (!*place) {
-		texts_add(&g->texts, "%s", text);
-		*place = g->texts.count;
-	}
-	return (uint32_t)*place - 1;
-}
-
 /* ---- phases ---- */
 
 /* A range comes after those around it. */
@@ -38,7 +24,7 @@ static void find_phases(struct operator_groups *g, const struct nvtx_tree *tree)
 		buffer_clear(&text);
 		nvtx_name(tree->image->trace, n->domain, n->text, &text);
 		phases[i] = operator_phase(buffer_string(&text), outer) ?: outer;
-		g->numbers[i] = number_of(g, operator_phases[phases[i]]);
+		g->numbers[i] = interner_text_number(&g->texts, operator_phases[phases[i]]);
 	}
 }
 
@@ -68,7 +54,7 @@ static uint32_t group_of_stack(struct operator_groups *g, const struct image *im
 		frames_text(g, image, stack, &text);
 	else
 		code_line_text(attribution_exact(&g->attribution, image, stack), &text);
-	return number_of(g, text.size ? text.data : not_attributed);
+	return interner_text_number(&g->texts, text.size ? text.data : not_attributed);
 }
 
 /* ---- stacks of ranges ---- */
@@ -135,7 +121,6 @@ void operator_groups_of(struct operator_groups *g, const struct nvtx_tree *tree)
 void operator_groups_done(struct operator_groups *g)
 {
 	attribution_done(&g->attribution);
-	texts_done(&g->texts);
-	map_done(&g->by_text);
+	interner_done(&g->texts);
 	free(g->numbers);
 }

@@ -2,15 +2,15 @@
 /* What the operators of an image are grouped by, besides their names: a text for each range. */
 #pragma once
 
+#include "report/base/interner.h"
 #include "report/events/nvtx/nvtx_tree.h"
 #include "report/names/attribution.h"
 
 struct operator_groups {
 	const struct report_context *context;
 	struct attribution attribution;
-	struct texts texts;   /* of all images */
-	struct map by_text;   /* hash of a text -> place in `texts` + 1 */
-	uint32_t *numbers;    /* of the ranges of one image: places in `texts` */
+	struct interner texts; /* of all images */
+	uint32_t *numbers;     /* of the ranges of one image: numbers of texts */
 };
 
 /* Sets `numbers` for the ranges of an image. Texts that a range does not have are "(not attributed)". */

@@ -112,7 +112,7 @@ static uint32_t operator_row_of(struct operators *o, size_t node)
 {
 	const struct nvtx_node *n = &o->tree.nodes[node];
 	uint32_t group = is_grouped(o) ? o->groups.numbers[node] : 0;
-	struct keyed k = {n, is_grouped(o) ? o->groups.texts.items[group] : NULL};
+	struct keyed k = {n, is_grouped(o) ? interner_field(&o->groups.texts, group, 0) : NULL};
 
 	if (n->domain || !n->is_pushpop)
 		return SCAN_NO_ROW;
