@@ -70,9 +70,12 @@ static struct intern_table shaped; /* hash of name, shapes and arguments -> stru
 enum { TEXTS = 4096 }; /* later ones have no arguments: these may be other ones in each call */
 static unsigned texts;
 /* The collective of c10d that the thread calls, and the name of its group. What begins within it and ends in any thread
- * is of it; gloo's begins in a thread of its own. */
+ * is of it. */
 static __thread const struct record *collective __attribute__((tls_model("initial-exec")));
 static __thread const char *collective_group __attribute__((tls_model("initial-exec")));
+/* What gloo runs begins in a thread of its own: address of a tensor -> group of the last collective that it was passed
+ * to, a struct nvtx_string. */
+static struct intern_table groups;
 static struct intern_table pending; /* address of an operator that ends in any thread -> number of its range */
 
 static int64_t word_at(const struct record *r, unsigned offset)
@@ -263,14 +266,39 @@ static struct nvtx_string *shaped_text(const char *name, const char *group, cons
 	return text;
 }
 
-/* Of a collective of c10d, or of what runs for the one in progress. "": there is none. */
-static const char *group_now(const char *name, const struct record *r)
+static void group_set(struct values of, const struct nvtx_string *group, unsigned depth)
 {
+	for (const struct value *v = of.items; of.count--; v++)
+		if (v->tag == layout.tensor)
+			intern_set(&groups, (uintptr_t)v->object, (uint64_t)group);
+		else if (v->tag == layout.list && depth)
+			group_set(values_of_list(v), group, depth - 1);
+}
+
+static const char *group_of_tensors(struct values of)
+{
+	const struct nvtx_string *group = of.count && of.items->tag == layout.tensor
+						  ? (void *)intern_get(&groups, (uintptr_t)of.items->object)
+						  : NULL;
+
+	return group ? group->text : "";
+}
+
+/* Of a collective of c10d, or of what runs for one. "": there is none. */
+static const char *group_now(const char *name, const struct record *r, bool is_async)
+{
+	enum { DEPTH = 2 }; /* of lists of tensors */
+
 	if (strncmp(name, "c10d::", 6) == 0 && torch.group) {
 		collective = r;
 		collective_group = group_of(values_of(r));
+		if (collective_group)
+			group_set(values_of(r),
+				  nvtx_text_string(collective_group, nvtx_text_length(collective_group)), DEPTH);
 	}
-	return collective && collective_group && (collective == r || torch.is_async(r)) ? collective_group : "";
+	if (collective && collective_group && (collective == r || is_async))
+		return collective_group;
+	return is_async ? group_of_tensors(values_of(r)) : "";
 }
 
 /* ---- what PyTorch calls ---- */
@@ -279,14 +307,15 @@ static void *begin(void **ret, const struct record *r)
 {
 	const char *name = torch.name(r);
 	struct nvtx_string *text = NULL;
+	bool is_async = torch.is_async(r);
 	uint64_t sequence;
 
 	*ret = NULL;
-	if (__builtin_expect(nvtx_is_watched, 0) && !torch.is_async(r))
+	if (__builtin_expect(nvtx_is_watched, 0) && !is_async)
 		nvtx_watch_push(NULL, NVTX_ASCII, name);
 	if (nvtx_wanted(NULL) && has_shapes)
-		text = shaped_text(name, group_now(name, r), r);
-	if (torch.is_async(r)) {
+		text = shaped_text(name, group_now(name, r, is_async), r);
+	if (is_async) {
 		intern_set(&pending, (uintptr_t)r,
 			   nvtx_start(NULL, &(struct nvtx_attributes){
 						    .message_type = text ? NVTX_REGISTERED : NVTX_ASCII,

@@ -90,9 +90,13 @@ print(*names.values())')" '0 forward=3 optimizer=6 backward=3' \
 	report export -q -t chrome -o group.json group.pillion
 	is "$(python3 -c 'import json
 events = [e for e in json.load(open("group.json"))["traceEvents"] if e.get("name", "").startswith(("c10d::", "gloo:"))]
-groups = {str(e["args"]["Input Dims"][0]): e["args"]["Process Group Name"] for e in events if "c10d" in e["name"]}
-print(groups.get("[3]") == open("out").read().strip(), groups.get("[5]") not in (None, groups.get("[3]")),
-      all(", " not in e["name"] for e in events))')" 'True True True' "groups of c10d's collectives in chrome's format"
+def groups(of):
+    args = [e["args"] for e in events if of in e["name"] and "Input Dims" in e.get("args", ())]
+    return {str(one["Input Dims"][0]): one.get("Process Group Name") for one in args}
+ours, gloo = groups("c10d"), groups("gloo:all_reduce")
+print(ours.get("[3]") == open("out").read().strip(), ours.get("[5]") not in (None, ours.get("[3]")),
+      all(", " not in e["name"] for e in events), {key: gloo.get(key) == ours[key] for key in ("[3]", "[5]")})')" \
+		"True True True {'[3]': True, '[5]': True}" "groups of c10d's and gloo's collectives in chrome's format"
 	is "$(report stats -q -r pytorch_sum -f json group.pillion | python3 -c 'import json, sys
 print(sum(row["Calls"] for row in json.load(sys.stdin) if row["Operator"] == "gloo:all_reduce"))')" 2 \
 		"pytorch_sum has collectives of all groups"
