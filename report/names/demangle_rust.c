@@ -192,8 +192,12 @@ static void read_compound(struct v0 *v, char kind)
 		break;
 	case 'T':
 		print(v, "(");
-		read_until_end(v, read_type);
+		for (bool is_first = true; !v->is_wrong && *v->at != 'E'; is_first = false) {
+			print(v, is_first ? "" : ", ");
+			read_type(v);
+		}
 		print(v, ")");
+		v->is_wrong |= !take(v, 'E');
 		break;
 	case 'R':
 	case 'Q':

@@ -208,3 +208,42 @@ Test(nvtx_payload, entries_that_overlap_do_not_become_much_more_than_the_payload
 	mark(LIST, text, sizeof(text), sizeof(text));
 	cr_expect_lt(strlen(read_back()), 1 << 20);
 }
+
+/* A payload that is an array of a type of NVTX. IEEE 754's halves: 1 sign, 5 exponent, 10 mantissa bits; bfloat16: the
+ * upper half of a float. */
+Test(nvtx_payload, types_without_a_schema)
+{
+	static const struct {
+		uint64_t type;
+		uint32_t size;
+		const char *bytes, *wanted;
+	} cases[] = {
+		{2, 2, "\x00\xff", "[0,255]"}, /* unsigned char */
+		{3, 4, "\xff\xff\x01\x80", "[-1,-32767]"}, /* short */
+		{6, 4, "\xff\xff\xff\xff", "4294967295"}, /* unsigned int */
+		{7, 8, "\xfe\xff\xff\xff\xff\xff\xff\xff", "-2"}, /* long */
+		{18, 8, "\xff\xff\xff\xff\xff\xff\xff\xff", "18446744073709551615"},
+		{19, 8, "\0\0\xc0\x3f\0\0\x80\x7f", "[1.5,null]"}, /* float */
+		{20, 8, "\0\0\0\0\0\0\xd0\xbf", "-0.25"}, /* double */
+		{23, 8, "\xef\xbe\xad\xde\0\0\0\0", "\"0xdeadbeef\""}, /* an address without a text */
+		{32, 3, "\x01\xab\xff", "\"0x01abff\""}, /* bytes */
+		{42, 10, "\x00\x3c\x00\xc0\x01\x00\x00\x7c\xff\x7b", "[1,-2,5.96046448e-08,null,65504]"}, /* halves */
+		{50, 4, "\xc0\x3f\x80\xc0", "[1.5,-4]"}, /* bfloat16 */
+		{52, 4, "\x00\x00\x20\x40", "2.5"}, /* TF32 */
+		{69, 4, "\x10\x20\x30\xff", "\"#ff302010\""}, /* a colour */
+		{75, 5, "a\"b\0c", "\"a\\\"b\""}, /* text, which a zero ends */
+		{77, 6, "\x41\x00\xe9\x00\x00\xd8", "\"A\xc3\xa9\xef\xbf\xbd\""}, /* UTF-16 with half of a pair */
+		{78, 8, "\x41\0\0\0\x00\xf6\x01\0", "\"A\xf0\x9f\x98\x80\""}, /* UTF-32 */
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		mark(cases[i].type, cases[i].bytes, cases[i].size, cases[i].size);
+		cr_expect_str_eq(read_back(), cases[i].wanted, "type %d: %s", (int)cases[i].type, json.data);
+		teardown();
+		json = (struct buffer){0};
+		trace = NULL;
+		setup();
+	}
+	mark(INT32, "\1\0\0\0", 4, 4); /* teardown() closes the trace */
+	cr_expect_str_eq(read_back(), "1");
+}
