@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "report/answers/summary/summary_died.h"
 #include "reported.h"
 #include "summarized.h"
 
@@ -75,4 +76,72 @@ Test(crash, the_report_tells_the_cause_of_the_signal)
 		EXPECT_REPORT(&context, "crashes", wanted);
 		forget();
 	}
+}
+
+/* A program of which an exception left the main thread after 40 ms, with that text. */
+static const char *summary_of_exception(const char *raised)
+{
+	struct {
+		struct tf_exception head;
+		char text[1000];
+	} e = {.head = {.ticks = BEGIN + 40 * MS, .tid = 10, .stack = 1}};
+	struct writer_thread main;
+	struct writer w;
+
+	writer_init(&w, 1, 10, 1, BEGIN);
+	writer_command(&w, "/usr/bin/python3", "python3\0train.py", 17);
+	writer_thread(&w, &main, 10, "python3", 4 * TF_PAGE);
+	writer_event(&main, TF_MARK, 0, BEGIN, 0);
+	writer_python_code(&main, 1, 2, "/job/train.py", "step"); /* it has been left */
+	writer_python_stack(&main, 1, (const uint32_t[]){1}, 1);
+	strcpy(e.text, raised);
+	writer_blob(&main, TF_BLOB_EXCEPTION, 1, &e, sizeof(e.head) + strlen(raised));
+	writer_end(&w, TF_END_EXIT, 1, BEGIN + 50 * MS);
+	return summarize(&w, "x.pillion");
+}
+
+#define HEAD "Traceback (most recent call last):\n"
+
+Test(crash, an_exception_has_its_line_and_function)
+{
+	const char *summary = summary_of_exception(
+		HEAD "  File \"/job/train.py\", line 30, in <module>\n    main()\n"
+		     "  File \"/job/train.py\", line 12, in step\n    load()\nValueError: bad\n");
+
+	cr_expect(strstr(summary, "CRASH      ValueError: bad at train.py:12 step; process 10 python3 train.py, after "
+				  "40.0 ms\n"), "%s", summary);
+	forget();
+	summary = summary_of_exception(
+		HEAD "  File \"/job/train.py\", line 30, in <module>\n    main()\nKeyError: 'x'\n");
+	cr_expect(strstr(summary, "CRASH      KeyError: 'x' at train.py:30; process 10"), "%s", summary);
+	forget();
+	summary = summary_of_exception("RuntimeError: no lines\n");
+	cr_expect(strstr(summary, "CRASH      RuntimeError: no lines; process 10"), "%s", summary);
+}
+
+Test(crash, what_the_kernel_killed_has_its_limit)
+{
+	struct process killed[] = {{.pid = 20, .run = 7, .command = "server", .has_status = true},
+				   {.pid = 21, .run = 7, .command = "worker", .has_status = true, .status = SIGKILL},
+				   {.pid = 22, .run = 7, .command = "later", .has_status = true, .status = SIGKILL}};
+	struct image images[] = {{.pid = 20}, {.pid = 21}, {.pid = 22}};
+	struct model m = {.processes = killed, .process_count = 3, .images = images, .image_count = 3};
+	struct run_record run = {.id = 7, .oom_kills = 1, .oom_limit = 256000000, .oom_group = "/job"};
+	struct died d = {.oom = &run};
+	SCOPED(buffer) out = {0};
+
+	summary_oom(&m, &d, &out);
+	cr_expect_str_eq(out.data, "OUT OF MEMORY: the kernel killed 1 process (process 21 worker): the limit of "
+				   "cgroup /job is 256.0 MB\n", "%s", out.data);
+	buffer_clear(&out);
+	run.oom_kills = 2;
+	run.oom_limit = UINT64_MAX;
+	run.id = 8;
+	summary_oom(&m, &d, &out);
+	cr_expect_str_eq(out.data, "OUT OF MEMORY: the kernel killed 2 processes: the limit of cgroup /job is not "
+				   "known\n", "%s", out.data);
+	buffer_clear(&out);
+	d.oom = NULL;
+	summary_oom(&m, &d, &out);
+	cr_expect_str_eq(buffer_string(&out), "");
 }
