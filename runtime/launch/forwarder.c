@@ -41,7 +41,7 @@ static const struct {
 };
 
 static struct {
-	bool is_sought;
+	bool is_sought, has_announced_end;
 	enum forwarder_kind kind;
 	uint32_t pid;
 	int log; /* 0: there is none, or it is our stderr already */
@@ -163,6 +163,14 @@ bool forwarder_ends_ranks(const struct run *run)
 
 bool forwarder_announces_end(const struct run *run, const siginfo_t *info)
 {
-	return info->si_signo == SIGCONT && info->si_code == SI_USER && !run->was_stopped &&
-	       forwarder_ends_ranks(run) && info->si_pid == (pid_t)forwarder.pid;
+	bool announces = info->si_signo == SIGCONT && info->si_code == SI_USER && !run->was_stopped &&
+			 forwarder_ends_ranks(run) && info->si_pid == (pid_t)forwarder.pid;
+
+	forwarder.has_announced_end |= announces;
+	return announces;
+}
+
+bool forwarder_has_announced_end(void)
+{
+	return forwarder.has_announced_end;
 }

@@ -338,6 +338,7 @@ bool forwarder_is_daemon(void);
 bool forwarder_ends_ranks(const struct run *run);
 /* Whether a signal says that it is going to send SIGTERM to the ranks. */
 bool forwarder_announces_end(const struct run *run, const siginfo_t *info);
+bool forwarder_has_announced_end(void); /* whether one of all signals did */
 
 /* path.c: how the log names the capture. */
 /* From the working directory if it is below that. */

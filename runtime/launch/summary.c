@@ -232,7 +232,7 @@ int summary_tick(const struct run *run)
 	if (!summary_claim(run))
 		return -1;
 	say("%s; recorded so far; open it with pillion %s %s",
-	    was_told_within(run, KILLED_MS) ? "COMMAND has not ended after SIGTERM" : "mpirun is about to end COMMAND",
+	    forwarder_has_announced_end() ? "mpirun is about to end COMMAND" : "COMMAND has not ended after SIGTERM",
 	    path_verb(run), path_shown(run));
 	end.early_pid = report_start(arguments, true);
 	return -1;

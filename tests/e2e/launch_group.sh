@@ -81,6 +81,15 @@ wait $launcher
 is $? 137 'a COMMAND that ignores SIGTERM: the status at its end'
 is "$(grep -c '^recording ' err) $(grep -c "^$capture_line" err)" '2 1' 'and the summary of the whole run'
 
+# The same if COMMAND has sent it to its group.
+SLURM_JOB_ID=7 PILLION_STATS=summary setsid "$PILLION" -o own sh -c \
+	'trap "" TERM; kill -TERM 0; exec sleep 1000' 2>err &
+eventually test -d own.pillion
+ok 'SIGTERM of COMMAND itself, which ignores it: a summary so far' eventually grep -q '^recording ' err
+like "$(cat err)" '^pillion: COMMAND has not ended after SIGTERM; recorded so far' 'and nobody else is said to end it'
+kill -KILL "$(pgrep -g "$!" -x sleep)"
+wait $!
+
 # The rank that created the capture, and would print the summary, is killed; then the batch system ends the others.
 rank() { # NUMBER
 	(export SLURM_JOB_ID=7 SLURM_STEP_ID=0 SLURM_PROCID=$1 PILLION_STATS=summary &&
