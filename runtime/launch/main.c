@@ -322,6 +322,14 @@ static void run_end(struct run *run)
 	summary_pack(run, living);
 }
 
+/* srun and sacct name the signal that has ended a task. */
+static bool is_slurm_task(void)
+{
+	const char *task = getenv("SLURM_TASK_PID");
+
+	return task && strtol(task, NULL, 10) == getpid();
+}
+
 /* Ends with COMMAND's status. A rank ends as COMMAND has ended: Hydra combines the states of its ranks, in which a
  * signal is another thing than a status. A signal that does not end this process, as the first one of a container,
  * leaves the status. */
@@ -333,7 +341,7 @@ static int end_as(const struct run *run)
 
 	if (!WIFSIGNALED(status))
 		return WEXITSTATUS(status);
-	if (forwarder_ends_ranks(run)) {
+	if (forwarder_ends_ranks(run) || is_slurm_task()) {
 		prctl(PR_SET_DUMPABLE, 0); /* a core file is that of COMMAND */
 		sigaction(WTERMSIG(status), &action, NULL);
 		sigemptyset(&one);

@@ -17,6 +17,10 @@ if command -v perl >/dev/null && cp "$(command -v perl)" bin/hydra_pmi_proxy; th
 		bare=$(perl -e "$state" sh -c "$end")
 		is "$(bin/hydra_pmi_proxy -e "$state" "$PILLION" -f -o status sh -c "$end" 2>err)" "$bare" \
 			"SIG$signal: Hydra is told as without pillion"
+		# shellcheck disable=SC2016
+		task='SLURM_TASK_PID=$$ exec "$@"'
+		is "$(perl -e "$state" sh -c "$task" - "$PILLION" -f -o status sh -c "$end" 2>err)" "$bare" \
+			"SIG$signal: Slurm is told as without pillion"
 		is "$(perl -e "$state" "$PILLION" -f -o status sh -c "$end" 2>err)" $(((128 + (bare & 127)) << 8)) \
 			"SIG$signal: others are told a status"
 	done

@@ -80,23 +80,19 @@ both_have() { # PATTERN
 	compgen -G "$work/bare/$case_name/$1" >/dev/null && compgen -G "$work/traced/$case_name/$1" >/dev/null
 }
 
-# State, restarts and exit status of each task of a job. Where a signal ended a program, pillion exits with 128 plus its
-# number, as a shell does.
+# State, restarts and exit status of each task of a job.
 states() { # JOB
 	local state='JobState=([A-Z_]+) Reason=([A-Za-z_]+)' restarts='Restarts=([0-9]+)'
 	local code='ExitCode=([0-9]+:[0-9]+)'
 
-	scontrol -o show job "$1" | sed -E "s/.* $state .* $restarts .* $code .*/\\1 \\2 \\3 \\4/
-		s/ RaisedSignal/ NonZeroExitCode/; s/ 0:([1-9][0-9]*)$/ signal \\1/" | sort
+	scontrol -o show job "$1" | sed -E "s/.* $state .* $restarts .* $code .*/\\1 \\2 \\3 \\4/" | sort
 }
 
-# What srun says about the end of each task, which may be on another node, and where a signal ended it.
+# What srun says about the end of each task, which may be on another node.
 verdicts() { # DIRECTORY
 	sed -nE 's/^srun: error: [^:]*: tasks? ([0-9,-]+): (.*)/\1 \2/p' "$1"/err | awk '{
 		n = split($1, parts, ",")
 		$1 = ""
-		sub(/Exited with exit code 143/, "Terminated")
-		sub(/Exited with exit code 137/, "Killed")
 		for (i = 1; i <= n; i++) {
 			split(parts[i], ends, "-")
 			for (task = ends[1]; task <= (ends[2] == "" ? ends[1] : ends[2]); task++)
