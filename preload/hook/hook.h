@@ -70,17 +70,25 @@
 
 typedef int status_t; /* see hook_libc.h */
 
-/* `second`, or what a macro has behind a comma, if the first argument is one. */
+/* `second`, `third`, ...: or what a macro has behind commas, if the first argument is one. */
 #define HOOK_SECOND(...) HOOK_SECOND_(__VA_ARGS__)
 #define HOOK_SECOND_(first, second, ...) second
-
-/* A row's position in the table, without the variants, is its id in the trace. */
+#define HOOK_THIRD(...) HOOK_THIRD_(__VA_ARGS__)
+#define HOOK_THIRD_(first, second, third, ...) third
+#define HOOK_FOURTH(...) HOOK_FOURTH_(__VA_ARGS__)
+#define HOOK_FOURTH_(first, second, third, fourth, ...) fourth
 #define HOOK_NOT(...)
-#define HOOK_UNLESS_VARIANT_TIMED_AS(name) , HOOK_NOT
-#define HOOK_UNLESS_VARIANT_OWN_AS(name) , HOOK_NOT
-#define HOOK_UNLESS_VARIANT_NAKED_AS(name) , HOOK_NOT
-#define HOOK_UNLESS_VARIANT_ALIAS_AS(name) , HOOK_NOT
-#define HOOK_UNLESS_VARIANT(kind, macro) HOOK_SECOND(HOOK_UNLESS_VARIANT_##kind, macro, )
+#define HOOK_KEEP(...) __VA_ARGS__
+
+/* A variant (TIMED_AS, ...) has the id of the function as which it is reported. The id of any other row in the trace is
+ * its position in the table without the variants. */
+#define HOOK_VARIANT_TIMED_AS(name) , HOOK_NOT, HOOK_KEEP, HOOK_##name
+#define HOOK_VARIANT_OWN_AS HOOK_VARIANT_TIMED_AS
+#define HOOK_VARIANT_NAKED_AS HOOK_VARIANT_TIMED_AS
+#define HOOK_VARIANT_ALIAS_AS HOOK_VARIANT_TIMED_AS
+#define HOOK_UNLESS_VARIANT(kind, macro) HOOK_SECOND(HOOK_VARIANT_##kind, macro, )
+#define HOOK_IF_VARIANT(kind) HOOK_THIRD(HOOK_VARIANT_##kind, , HOOK_NOT, )
+#define HOOK_VARIANT_ID(kind) HOOK_FOURTH(HOOK_VARIANT_##kind, , , , )
 #define HOOK_ID(symbol) HOOK_##symbol,
 #define HOOK_ENUM_LIBC(kind, returns, symbol, ...) HOOK_UNLESS_VARIANT(kind, HOOK_ID)(symbol)
 #define HOOK_ENUM(kind, returns, symbol, ...) HOOK_##symbol,
@@ -98,22 +106,7 @@ enum hook_id {
 #undef HOOK_ENUM_LIBC
 _Static_assert(HOOK_COUNT < 1 << 11, "an id has 11 bits in a slot");
 
-/* A variant (TIMED_AS, ...) has the id of the function as which it is reported. HOOK_VARIANT() receives the name, and
- * takes the symbol from the text that follows. */
-#define HOOK_VARIANT(name, symbol) HOOK_VARIANT_IS(name, symbol)
-#define HOOK_VARIANT_IS(name, symbol) HOOK_##symbol = HOOK_##name,
-#define HOOK_VARIANT_SYMBOL(symbol) symbol
-#define HOOK_SAME_TIMED(symbol) HOOK_NOT(
-#define HOOK_SAME_TIMEDV HOOK_SAME_TIMED
-#define HOOK_SAME_OWN HOOK_SAME_TIMED
-#define HOOK_SAME_NAKED HOOK_SAME_TIMED
-#define HOOK_SAME_REAL HOOK_SAME_TIMED
-#define HOOK_SAME_RAW HOOK_SAME_TIMED
-#define HOOK_SAME_TIMED_AS(name) HOOK_VARIANT(name, HOOK_VARIANT_SYMBOL
-#define HOOK_SAME_OWN_AS HOOK_SAME_TIMED_AS
-#define HOOK_SAME_NAKED_AS HOOK_SAME_TIMED_AS
-#define HOOK_SAME_ALIAS_AS HOOK_SAME_TIMED_AS
-#define HOOK_ENUM_VARIANT(kind, returns, symbol, ...) HOOK_SAME_##kind(symbol))
+#define HOOK_ENUM_VARIANT(kind, returns, symbol, ...) HOOK_IF_VARIANT(kind)(HOOK_##symbol = HOOK_VARIANT_ID(kind),)
 enum hook_variant { HOOK_LIBC(HOOK_ENUM_VARIANT) HOOK_VARIANT_END };
 #undef HOOK_ENUM_VARIANT
 

@@ -73,9 +73,8 @@ static inline const struct library_shape *shape_at(unsigned offset)
 /* ---- rows ---- */
 
 /* Of the kinds whose `shape` is the name of a struct library_body. */
-#define IF_BODY_SET , LIBRARY_KEEP
-#define IF_BODY_OWN , LIBRARY_KEEP
-#define LIBRARY_KEEP(...) __VA_ARGS__
+#define IF_BODY_SET , HOOK_KEEP
+#define IF_BODY_OWN , HOOK_KEEP
 
 #define BODY(kind, group, symbol, name, words, body) HOOK_SECOND(IF_BODY_##kind, HOOK_NOT, )(&body,)
 #define BODY_NUMBER(kind, group, symbol, name, words, body) HOOK_SECOND(IF_BODY_##kind, HOOK_NOT, )(BODY_##symbol,)
