@@ -288,9 +288,12 @@ def trace_operators(torch):
         is_recorded, here.number = True, record_begin()
     if '_is_profiler_enabled' in vars(profiler):
         profiler.__class__ = Profiler
-    last = '_run_on_profiler_stop' if hasattr(profiler, '_run_on_profiler_stop') else '_disable_profiler'
+    # Where PyTorch says that it will begin, the program's profile has no frame of ours in its stacks.
+    start, last = '_run_on_profiler_start', '_run_on_profiler_stop'
+    if not hasattr(profiler, start):
+        start, last = '_enable_profiler', '_disable_profiler'
     legacy = sys.modules.get('torch.autograd.profiler_legacy')
-    for module, first, stop in ((profiler, ('_prepare_profiler', '_enable_profiler'), last),
+    for module, first, stop in ((profiler, ('_prepare_profiler', start), last),
                                 (torch.autograd, ('_enable_profiler_legacy',), '_disable_profiler_legacy'),
                                 (legacy, ('_enable_profiler_legacy',), '_disable_profiler_legacy')):
         for name, own in [(name, beside) for name in first] + [(stop, anew)]:

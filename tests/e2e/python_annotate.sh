@@ -298,8 +298,12 @@ with profile() as p:
     torch.relu(torch.ones(2))
 print(sorted({e.name for e in p.function_events}))
 torch.relu(torch.ones(2))
+with torch.profiler.profile(with_stack=True) as p:
+    torch.relu(torch.ones(2))
+print([e.key for e in p.key_averages() if "pillion" in e.key])
 END
-same "a real PyTorch: the profiler of before Kineto" real --pytorch=autograd-nvtx -- "$real" legacy.py
+same "a real PyTorch: the profiler of before Kineto, and one with stacks" real --pytorch=autograd-nvtx -- \
+	"$real" legacy.py
 cat >inference.py <<'END'
 import json, sys, torch
 from torch import nn
