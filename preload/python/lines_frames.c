@@ -158,12 +158,13 @@ static void code_name(void *code, const char *module, char *path, size_t length,
 
 static __attribute__((noinline, cold)) struct line_code *code_learn(void *code, void *globals)
 {
-	const char *module = python_module_of(globals);
 	void *type, *value, *traceback;
 	char path[1024] = "";
+	const char *module;
 	int error = errno;
 
 	python.PyErr_Fetch(&type, &value, &traceback);
+	module = python_module_of(globals); /* raises if the name is no text, as when the interpreter ends */
 	if (minor == 11)
 		lines_know(code, lines_describe(code, module, NULL, false));
 	else

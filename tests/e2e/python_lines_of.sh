@@ -226,6 +226,7 @@ thread = threading.Thread(target=chosen, args=(1,))
 thread.start(), thread.join(), threading.settrace(None), show()
 print(sys.call_tracing(chosen, (1,)))
 chosen(2)
+exec("def nameless(): return 1\nprint(nameless())", {"__name__": None})
 END
 cat >deep.py <<'END'
 import sys
