@@ -12,20 +12,6 @@ enum { FILE_MOST = 2000000, CALLS_MOST = 12 << 16, RANGES_MOST = 4 << 16, GENERA
 /* A forked child uses that of its parent, emptied. */
 static struct record_profile *mapped;
 
-/* Those of which events in the place of the image have descriptions are described again, for rows. */
-static void profile_forget_descriptors(void)
-{
-	uint32_t last = __atomic_load_n(&process.descriptor_last, __ATOMIC_RELAXED);
-
-	for (uint32_t i = 0; i <= last && i < PROCESS_DESCRIPTORS; i++) {
-		uint16_t state = __atomic_load_n(&process.descriptors[i], __ATOMIC_RELAXED);
-
-		if (state & 1)
-			__atomic_compare_exchange_n(&process.descriptors[i], &state, state & ~1, false,
-						    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-	}
-}
-
 void profile_begin(struct tf_header *header)
 {
 	struct record_profile *p = mapped;
@@ -46,7 +32,7 @@ void profile_begin(struct tf_header *header)
 	p->begin_ticks = clock_now();
 	for (uint32_t i = 0; i < process.traffic_count; i++)
 		p->early[i] = process.traffic[i][1 + TF_TRAFFIC_KEY] >> 8;
-	profile_forget_descriptors();
+	descriptors_forget(); /* those that events in the place of the image have described, for rows */
 	header->mode = TF_MODE_PROFILE;
 	__atomic_store_n(&process.profile, p, __ATOMIC_RELEASE);
 }

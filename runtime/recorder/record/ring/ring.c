@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "runtime/recorder/record/descriptor.h"
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/sys.h"
 
@@ -85,15 +86,7 @@ static void ring_next_table(struct record_ring *r)
 /* Descriptors and directories are described again when they are used. */
 static void ring_forget_descriptors(void)
 {
-	uint32_t last = __atomic_load_n(&process.descriptor_last, __ATOMIC_RELAXED);
-
-	for (uint32_t i = 0; i <= last && i < PROCESS_DESCRIPTORS; i++) {
-		uint16_t state = __atomic_load_n(&process.descriptors[i], __ATOMIC_RELAXED);
-
-		if (state & 1)
-			__atomic_compare_exchange_n(&process.descriptors[i], &state, state & ~1, false,
-						    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-	}
+	descriptors_forget();
 	for (uint32_t i = 0; i < PROCESS_DIRECTORIES; i++)
 		__atomic_store_n(&process.directories[i], 0, __ATOMIC_RELAXED);
 }
