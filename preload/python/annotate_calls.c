@@ -386,20 +386,6 @@ static void *calls_setprofile(void *sys, void *function)
 	return result;
 }
 
-/* 0: not found. */
-static unsigned profile_place_find(void)
-{
-	enum { WORDS = 20 }; /* of a thread's state, which is larger */
-	void *const *state = python.PyThreadState_Get();
-	unsigned i = 0;
-
-	python.PyEval_SetProfile(first_event, NULL);
-	while (i < WORDS && state[i] != (void *)first_event)
-		i++;
-	python.PyEval_SetProfile(NULL, NULL);
-	return i < WORDS ? i * sizeof(*state) : 0;
-}
-
 /* The object stays what it was, so the program and its modules may have taken it before. */
 static void setprofile_replace(const void *setprofile)
 {
@@ -410,7 +396,9 @@ static void setprofile_replace(const void *setprofile)
 	method = load(setprofile, FUNCTION_METHOD + head);
 	if (method->flags != TAKES_ONE || method->call == calls_setprofile)
 		return;
-	profile_place = profile_place_find();
+	python.PyEval_SetProfile(first_event, NULL);
+	profile_place = python_state_place((const void *)first_event);
+	python.PyEval_SetProfile(NULL, NULL);
 	real_setprofile = method->call;
 	if (profile_place)
 		method->call = calls_setprofile;

@@ -251,16 +251,10 @@ static void *frame_evaluate_3_8(void *frame, int is_thrown)
  * on. */
 static bool places_find(void *state)
 {
-	enum { WORDS = 20 }; /* of a thread's state, which is larger */
-	void *const *words = state;
-	unsigned i = 2;
-
 	api.PyEval_SetTrace(trace, NULL);
-	while (i < WORDS && words[i] != (void *)trace)
-		i++;
-	if (i == WORDS)
+	trace_place = python_state_place((const void *)trace);
+	if (!trace_place)
 		return api.PyEval_SetTrace(NULL, NULL), false;
-	trace_place = i * sizeof(*words);
 	trace_on = *trace_flag(state);
 	tracer_set(state, NULL);
 	return true;

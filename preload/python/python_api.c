@@ -15,6 +15,17 @@ void python_set_item(void *space, const char *name, void *value)
 	python.Py_DecRef(value);
 }
 
+unsigned python_state_place(const void *value)
+{
+	enum { WORDS = 20 }; /* of the state, which is larger */
+	void *const *state = python.PyThreadState_Get();
+
+	for (unsigned i = 2; i < WORDS; i++)
+		if (state[i] == value)
+			return i * sizeof(*state);
+	return 0;
+}
+
 void python_offer(void *space, const struct method *natives, size_t count)
 {
 	for (const struct method *m = natives; m < natives + count; m++)

@@ -94,6 +94,9 @@ const char *python_module_of(void *globals);
 void *python_code_bytes(void *code, const char *attribute);
 unsigned python_code_number(void *code, const char *attribute);
 
+/* The offset of a word of the calling thread's state that has this value; 0: there is none. */
+unsigned python_state_place(const void *value);
+
 /* Takes over the reference to `value`; NULL: an error is cleared. */
 void python_set_item(void *space, const char *name, void *value);
 /* Adds the functions to a namespace. */
