@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/interner.h"
 #include "report/time/helpers.h"
 
 /* Names of lines are looked up for this many roles and calls of each; more than the least if they take this part of
@@ -18,7 +19,7 @@ struct making {
 	const struct partition *partition;
 	struct roles *roles;
 	struct helpers helpers;
-	struct map known; /* hash of a role's key -> role + 1 */
+	struct interner keys; /* of roles, by position */
 };
 
 /* ---- roles ---- */
@@ -73,7 +74,7 @@ static struct role *role_of(struct making *k, const struct thread_time *t)
 	const char *program = image_file_name(process_last_image(m, p));
 	const char *unnamed = t->origin == THREAD_UNRECORDED ? "other threads" : "threads";
 	bool is_named;
-	uint64_t *place;
+	uint32_t number;
 
 	image_program(process_last_image(m, p), label, sizeof(label));
 	/* A thread has the name of its program, which the kernel truncates, unless it was given another. */
@@ -92,13 +93,10 @@ static struct role *role_of(struct making *k, const struct thread_time *t)
 		snprintf(role.label, sizeof(role.label), "%s", label);
 	else
 		snprintf(role.label, sizeof(role.label), "%s", is_named ? thread : unnamed);
-	place = map_put(&k->known, hash_bytes(key.data, key.size), 0, NULL);
-	if (!*place) {
-		k->roles->items = mem_grow(k->roles->items, k->roles->count, &k->roles->capacity, sizeof(role));
-		k->roles->items[k->roles->count] = role;
-		*place = ++k->roles->count;
-	}
-	return &k->roles->items[*place - 1];
+	number = interner_number(&k->keys, key.data, key.size);
+	if (number == k->roles->count)
+		list_add(k->roles, role);
+	return &k->roles->items[number];
 }
 
 static void role_add_call(struct making *k, struct role *role, const struct image *image, const struct blocked_call *c)
@@ -347,7 +345,7 @@ void roles_make(const struct report_context *c, const struct partition *p, struc
 	ret->is_shim = k.helpers.is_shim;
 	k.helpers.is_shim = NULL;
 	helpers_done(&k.helpers);
-	map_done(&k.known);
+	interner_done(&k.keys);
 }
 
 void roles_done(struct roles *r)

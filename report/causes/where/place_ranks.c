@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/interner.h"
 #include "report/causes/where/place.h"
 #include "report/causes/where/rank_calls.h"
 
@@ -17,22 +18,16 @@ struct where_rank {
 struct where_rank_list {
 	struct where_rank *items;
 	size_t count, capacity;
-	struct map by_name; /* hash of a name -> its position + 1 */
+	struct interner names; /* their numbers are positions */
 };
 
 static struct where_rank *rank_of(struct where_rank_list *all, const char *name)
 {
-	for (uint64_t hash = hash_bytes(name, strlen(name));; hash++) {
-		uint64_t *place = map_put(&all->by_name, hash, 0, NULL);
+	uint32_t number = interner_text_number(&all->names, name);
 
-		if (*place && strcmp(all->items[*place - 1].name, name) != 0)
-			continue;
-		if (!*place) {
-			list_add(all, (struct where_rank){.name = name});
-			*place = all->count;
-		}
-		return &all->items[*place - 1];
-	}
+	if (number == all->count)
+		list_add(all, (struct where_rank){.name = name});
+	return &all->items[number];
 }
 
 /* A shell, or another program that has started the rank. */
@@ -257,7 +252,7 @@ void where_ranks_find(const struct where_place *p, struct where_ranks *ret)
 		}
 	}
 	free(all.items);
-	map_done(&all.by_name);
+	interner_done(&all.names);
 }
 
 void where_ranks_done(struct where_ranks *r)
