@@ -175,6 +175,21 @@ Test(rule_cpu, few_small_reads)
 	assert_verdict("small_io", VERDICT_CLEAN);
 }
 
+/* It gets what the other end has written, whatever it asks for. */
+Test(rule_cpu, small_reads_that_wait_for_the_other_end_of_a_pipe)
+{
+	writer_descriptor(&host, 1, 3, BEGIN, TF_DESCRIPTOR_OTHER, "pipe:[1]");
+	reads(6000, 16, 25 * US);
+	assert_verdict("small_io", VERDICT_CLEAN);
+}
+
+Test(rule_cpu, small_reads_of_what_a_pipe_has)
+{
+	writer_descriptor(&host, 1, 3, BEGIN, TF_DESCRIPTOR_OTHER, "pipe:[1]");
+	reads(6000, 16, 2 * US);
+	assert_verdict("small_io", VERDICT_FOUND);
+}
+
 /* Threads that each wait for a lock for most of the time. */
 static void lock_waits(uint32_t threads, uint64_t waits)
 {

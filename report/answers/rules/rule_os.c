@@ -6,15 +6,18 @@
 
 #include "report/answers/rule.h"
 #include "report/causes/price.h"
+#include "report/time/blocked.h"
 
 enum { ROWS = 50, FLUSH_PERCENT = 2, SMALL_PERCENT = 2, LOCK_PERCENT = 5, GIL_PERCENT = 10, COMPUTES_PERCENT = 10 };
 enum { FLUSH_CALLS = 3, SMALL_CALLS = 5000, LOCK_CALLS = 20, GIL_CALLS = 20, SMALL_BYTES = 4096 };
 #define SMALL_NS 1000000ull /* a longer call waits for data, whatever its size */
+#define COPY_NS 20000ull    /* likewise of a pipe or a socket, which gives what its other end has written */
 
 /* What a rule looks for. */
 struct os_rule {
 	uint8_t (*classify)(const struct function *);
-	bool (*counts)(const struct event *e, uint8_t class, uint64_t ns); /* NULL: each call of a class does */
+	/* NULL: each call of a class does */
+	bool (*counts)(struct descriptor_search *descriptors, const struct event *e, uint8_t class, uint64_t ns);
 	bool is_of_interpreter; /* only calls that the Python interpreter itself makes */
 	bool is_of_users;	/* not those of the system's own programs, which nobody who runs them can change */
 	bool has_short;	      /* calls below the threshold count as well */
@@ -39,11 +42,15 @@ static uint8_t classify_small(const struct function *f)
 	return f->kind.role == ROLE_OPEN ? CLASS_OPEN : f->kind.does & FUNCTION_MOVES ? CLASS_TRANSFER : 0;
 }
 
-static bool is_small(const struct event *e, uint8_t class, uint64_t ns)
+/* Larger blocks are no repair for who waits for the other end of a pipe. */
+static bool is_small(struct descriptor_search *descriptors, const struct event *e, uint8_t class, uint64_t ns)
 {
 	uint64_t fd = e->args_count ? tf_arg_value(event_arg(e, TF_ARG_FD)) : 0;
 
-	return ns < SMALL_NS && (class == CLASS_OPEN || (int32_t)(fd >> 16) < SMALL_BYTES);
+	if (ns >= SMALL_NS || class == CLASS_OPEN)
+		return ns < SMALL_NS;
+	return (int32_t)(fd >> 16) < SMALL_BYTES &&
+	       (ns < COPY_NS || blocked_kind_of(descriptors, e, BLOCKED_READ) == BLOCKED_READ);
 }
 
 static uint8_t classify_lock(const struct function *f)
@@ -137,19 +144,21 @@ static bool is_of_users(struct os_calls *o, const struct image *image, uint32_t 
 	return *known > 1;
 }
 
-static bool os_counts(struct os_calls *o, const struct image *image, const struct event *e, uint64_t ns)
+static bool os_counts(struct os_calls *o, struct descriptor_search *descriptors, const struct image *image,
+		      const struct event *e, uint64_t ns)
 {
 	const struct os_rule *rule = o->rule;
 
 	return (!rule->is_of_interpreter || is_of_interpreter(o, image, event_stack(e))) &&
 	       (!rule->is_of_users || is_of_users(o, image, event_stack(e))) &&
-	       (!rule->counts || rule->counts(e, o->classes[e->id], ns));
+	       (!rule->counts || rule->counts(descriptors, e, o->classes[e->id], ns));
 }
 
 /* All of these rules read the events together. */
 struct os_rules {
 	struct os_calls of[OS_RULES];
 	uint8_t *are_any; /* by function of the current image: whether any of the rules looks for it */
+	struct descriptor_search descriptors; /* of the current image */
 };
 
 static void os_visit(struct scan *s, const struct event *e)
@@ -165,7 +174,7 @@ static void os_visit(struct scan *s, const struct event *e)
 		return;
 	ns = clock_map_duration(s->clock, e->duration);
 	for (size_t i = 0; i < OS_RULES; i++)
-		if (all->of[i].classes[e->id] && os_counts(&all->of[i], s->image, e, ns))
+		if (all->of[i].classes[e->id] && os_counts(&all->of[i], &all->descriptors, s->image, e, ns))
 			os_add(&all->of[i], s, e->id, stack, 1, ns);
 }
 
@@ -189,6 +198,7 @@ static void os_gather_image(struct os_rules *all, struct scan *s)
 	const struct functions *functions = s->image->trace->functions;
 
 	all->are_any = mem_alloc(functions->count + 1);
+	all->descriptors = descriptor_search(s->image->trace);
 	for (size_t i = 0; i < OS_RULES; i++) {
 		all->of[i].classes = functions_classes(s->image->trace->functions, all->of[i].rule->classify);
 		for (uint32_t k = 0; k < functions->count; k++)
