@@ -179,6 +179,13 @@ Test(rule_python, a_loop_that_starts_threads)
 	assert_verdict("blocked_loop", VERDICT_CLEAN);
 }
 
+/* It may wait for another thread of its own, and nothing of the program can be awaited instead. */
+Test(rule_python, a_library_that_waits_in_its_own_loop)
+{
+	coroutine_in("/usr/lib/python3.11/threading.py", true);
+	assert_verdict("blocked_loop", VERDICT_CLEAN);
+}
+
 Test(rule_python, a_coroutine_that_blocks_its_loop)
 {
 	coroutine(true);
