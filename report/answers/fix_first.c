@@ -152,7 +152,10 @@ static void call_words(const struct choice *k, const struct role *r, const struc
 	if (place.size)
 		buffer_print(text, ": %s", place.data);
 	buffer_done(&place);
-	role_end_words(k->context, k->roles, r, call, &place);
+	if (programs)
+		role_end_words(k->context, k->roles, r, call, &place);
+	else
+		role_awaited_words(k->context, k->roles, r, call, &place);
 	if (place.size)
 		buffer_print(text, ", for %s", place.data);
 	buffer_done(&place);
@@ -237,7 +240,7 @@ static void propose_end(struct choice *k, const struct role *r, const struct rol
 					.whole_ns = role_wall_ns(r, call->ns)};
 
 	if (!end->ns || !end->function || k->roles->role_of[end->thread] || !cause.line ||
-	    input_of_wait(k->context, &helper, &last))
+	    input_of_wait(k->context, &helper, &last) || (!end->is_users && !call->is_users))
 		return;
 	price_add_line("line", cause.line, "=0", &cause.edit);
 	costs_of_edit(k->costs, buffer_string(&cause.edit), &cause.saves);
@@ -271,7 +274,7 @@ static void propose_call(struct choice *k, const struct role *r, const struct ro
 					       : is_sync	? "if it waited only at the end"
 								: NULL,
 					.line = line};
-	bool is_no_wait = !is_again && (is_of_children || is_sync);
+	bool is_no_wait = !is_again && (is_of_children || is_sync), is_of_all;
 
 	propose_end(k, r, call);
 	/* What a line waits for that has started it once is to be changed where it works. */
@@ -282,7 +285,8 @@ static void propose_call(struct choice *k, const struct role *r, const struct ro
 	    (k->told.count && blocked_waits_for_others(call->kind)))
 		return;
 	price_add_line(is_no_wait ? "no-sync" : "line", cause.line, is_no_wait ? "" : "=0", &cause.edit);
-	if (!cause.edit.size) {
+	is_of_all = !cause.edit.size;
+	if (is_of_all) {
 		buffer_text(&cause.edit, "call~");
 		price_add_name(call->function, &cause.edit);
 		buffer_text(&cause.edit, "=0");
@@ -293,6 +297,11 @@ static void propose_call(struct choice *k, const struct role *r, const struct ro
 		cause.is_bound = cause.is_last = true;
 	}
 	cause.whole_ns = role_wall_ns(r, call->ns);
+	if (is_of_all && cause.saves.saved_ns > cause.whole_ns) { /* with the calls that others make */
+		fix_first_limit(&cause.saves, cause.whole_ns);
+		cause.saves.cost_ns = 0;
+		buffer_clear(&cause.edit);
+	}
 	/* The line of an import does more than to read, and has a rule. */
 	if (call->import_ns > call->ns / 2 && cause.saves.saved_ns > cause.whole_ns) {
 		fix_first_cause_done(&cause);

@@ -425,6 +425,16 @@ static bool add_awaited(struct choice *k, struct fix_first_cause *cause)
 	return s.found_count > 0;
 }
 
+/* Behind the line with which the sentence ends; of several functions, a line for each follows, with the callee. */
+static void add_callee(struct fix_first_cause *cause, const char *callee)
+{
+	SCOPED(buffer) place = {0};
+
+	code_line_short(cause->line, &place);
+	if (*callee && cause->frame_count < 2 && text_ends_with(buffer_string(&cause->text), place.data))
+		buffer_print(&cause->text, " (%s)", callee);
+}
+
 void fix_first_callers(struct choice *k, struct fix_first_cause *cause)
 {
 	uint64_t ns[SPINE_FRAMES], saved_ns = cause->saves.saved_ns;
@@ -449,11 +459,14 @@ void fix_first_callers(struct choice *k, struct fix_first_cause *cause)
 			break;
 		saves = below;
 	}
-	if (first == spine.count)
+	if (first == spine.count) {
+		add_callee(cause, count ? k->own.texts.items[spine.callee] : "");
 		return;
+	}
 	for (size_t i = first; i < spine.count; i++)
 		add_frame(k, &spine.frames[i], ns[i] < ns[first] ? ns[i] : ns[first], cause);
 	cause->callee = mem_copy_text(k->own.texts.items[spine.callee], strlen(k->own.texts.items[spine.callee]));
+	add_callee(cause, cause->callee);
 	cause->is_of_callers = saves.saved_ns && (!cause->saves.low_ns ||
 						  (cause->finding && cause->finding->rule->flags & RULE_CALLERS));
 	if (cause->is_of_callers) {

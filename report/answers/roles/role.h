@@ -162,6 +162,9 @@ void roles_find_ends(struct causality *s, const struct partition *p, struct role
  * wait for each other; nothing if the end of the wait is not known. */
 void role_end_words(const struct report_context *c, const struct roles *all, const struct role *self,
 		    const struct role_call *wait, struct buffer *ret);
+/* Likewise; where its end is not known, "gzip (computes 75 %)", the role for which the wait was. */
+void role_awaited_words(const struct report_context *c, const struct roles *all, const struct role *self,
+			const struct role_call *wait, struct buffer *ret);
 
 /* role_line.c: fills in the lines of all roles. */
 void roles_find_lines(const struct report_context *c, const struct partition *p, struct roles *roles);

@@ -127,6 +127,19 @@ const struct role *role_waited_for(const struct roles *all, const struct role *s
 	return found;
 }
 
+void role_awaited_words(const struct report_context *c, const struct roles *all, const struct role *self,
+			const struct role_call *wait, struct buffer *ret)
+{
+	const struct role *awaited = wait->end.ns ? NULL : role_waited_for(all, self, wait);
+
+	role_end_words(c, all, self, wait, ret);
+	if (!awaited)
+		return;
+	role_words(awaited, ret);
+	buffer_print(ret, " (%s %.0f %%)", awaited->threads > 1 ? "compute" : "computes",
+		     100 * (double)awaited->cpu_ns / (double)(awaited->lifetime_ns + 1));
+}
+
 void role_hot_line(const struct report_context *c, const struct role *r, struct buffer *ret)
 {
 	SCOPED(buffer) place = {0};

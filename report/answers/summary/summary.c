@@ -560,7 +560,7 @@ void summary_text(const struct report_context *context, const char *capture, con
 	if (!is_short)
 		summary_peaks(&s, &head);
 	summary_switches(c, s.roles, &head);
-	summary_names(c, s.roles, &head);
+	summary_names(c, s.roles, &s.first, &head);
 	summary_lines_of(c->model, &head);
 	range_never_seen(c->model, &head);
 	summary_ends(c, s.roles, &ended->died, &head);

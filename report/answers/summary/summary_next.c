@@ -133,14 +133,22 @@ static const char *how_to_name(const struct model *m, const struct process *p)
 	return NULL;
 }
 
-void summary_names(const struct report_context *c, const struct roles *roles, struct buffer *ret)
+/* What to fix is below code without a name, which may call much. */
+static bool is_first_unnamed(const struct fix_first *first)
+{
+	return first->count && first->items->frame_count &&
+	       !strcmp(first->items->frames[0].function, CODE_LINE_UNKNOWN);
+}
+
+void summary_names(const struct report_context *c, const struct roles *roles, const struct fix_first *first,
+		   struct buffer *ret)
 {
 	for (size_t i = 0; i < roles->count; i++) {
 		const struct role_lines *lines = &roles->items[i].lines;
 		const char *how;
 
-		if (!lines->count || lines->items->ns * 100 < roles->wall_ns * UNNAMED_PERCENT ||
-		    !has_no_name(c, lines->items))
+		if (!lines->count || !has_no_name(c, lines->items) ||
+		    (lines->items->ns * 100 < roles->wall_ns * UNNAMED_PERCENT && !is_first_unnamed(first)))
 			continue;
 		how = how_to_name(c->model, roles->items[i].process);
 		buffer_print(ret, "%-*s %s what is compiled at run time its names\n", SUMMARY_LABEL, "no names",

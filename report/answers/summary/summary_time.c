@@ -136,12 +136,7 @@ static void add_wait(const struct report_context *c, const struct roles *roles, 
 	enum input input = awaited ? INPUT_NONE : input_of_wait(c, r, call);
 	SCOPED(buffer) end = {0};
 
-	role_end_words(c, roles, r, call, &end);
-	if (!end.size && awaited) {
-		role_words(awaited, &end);
-		buffer_print(&end, " (%s %.0f %%)", awaited->threads > 1 ? "compute" : "computes",
-			     100 * (double)awaited->cpu_ns / (double)(awaited->lifetime_ns + 1));
-	}
+	role_awaited_words(c, roles, r, call, &end);
 	if (end.size)
 		buffer_print(ret, "waits for %s in ", end.data);
 	else if (input == INPUT_CLIENTS || (input && r->is_main))
