@@ -525,6 +525,8 @@ void fix_first_find(const struct report_context *c, struct costs *costs, const s
 		qsort(ret->items, ret->count, sizeof(*ret->items), compare_causes);
 	for (size_t i = 0; i < ret->count && i < SPINES; i++)
 		fix_first_callers(&k, &ret->items[i]);
+	if (ret->count)
+		fix_first_repeats(&k, ret->items);
 	texts_done(&k.told);
 	own_stacks_done(&k.own);
 	drop_last(ret);

@@ -37,6 +37,8 @@ struct fix_first_cause {
 	uint64_t whole_ns;	   /* the time that the text states; the saving is a part of it. 0: it states none */
 	uint64_t worth_ns;	   /* by which causes are sorted */
 	const struct actor *actor; /* whose time it is; NULL: not known. Borrowed from the costs */
+	const struct role *role;   /* whose samples tell the place; NULL: none do. Borrowed */
+	uint32_t place;		   /* then: its function, of the own stacks */
 	bool is_of_callers;	   /* the saving is that of the outermost frame, around the line's calls */
 	bool is_bound;		   /* work that may be needed: the run is bound by it */
 	bool is_borrowed;	   /* the line is not of the code that takes the time, but waits for it */

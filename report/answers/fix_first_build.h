@@ -26,6 +26,9 @@ void fix_first_propose(struct choice *k, struct fix_first_cause *cause);
 /* spine_cause.c: the places where a role computes. False: no samples tell them. */
 bool fix_first_spines(struct choice *k, const struct role *r);
 
+/* repeats.c: adds what the place does again and again, by the calls on files that its process made. */
+void fix_first_repeats(struct choice *k, struct fix_first_cause *cause);
+
 /* The role that waits for this one for half of its time, and the call in which it does, unless ret_call is NULL. NULL:
  * none is known. */
 const struct role *fix_first_waiting(const struct choice *k, const struct role *r, const struct role_call **ret_call);

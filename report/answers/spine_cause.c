@@ -300,7 +300,9 @@ static void propose_spine(struct choice *k, const struct role *r, const struct r
 			  const struct spine *spine, uint64_t *worth_ns)
 {
 	struct fix_first_cause cause = {.rule = "bound_by", .is_bound = true,
-					.callee = k->own.texts.items[spine->callee]};
+					.callee = k->own.texts.items[spine->callee],
+					.role = s->is_foreign ? NULL : r,
+					.place = spine->frames[spine->count - 1].function};
 
 	/* by CPU time, so that a busy machine changes nothing */
 	if (spine->frames[0].ns < FIX_NS)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/text.h"
 #include "report/events/filter.h"
 
 static void enter_image(struct file_calls *f, const struct image *image)
@@ -23,7 +24,9 @@ static struct file_function function_of(struct file_calls *f, uint32_t id)
 				      k.role == ROLE_OPEN	    ? METADATA_OPEN
 				      : k.does & FUNCTION_STATS	    ? METADATA_STAT
 				      : k.does & FUNCTION_RENAMES ? METADATA_CHANGE
-								    : METADATA_NONE};
+								    : METADATA_NONE,
+				      function && text_any(text_begins_with, function->name, "fcntl", "flock",
+							   "lockf")};
 }
 
 static uint32_t file_of(struct file_calls *f, const struct descriptor *d)
@@ -70,6 +73,7 @@ static void visit_sum(struct file_calls *f, const struct event *e)
 	call.failed = (directory && tf_arg_value(directory) >> 16) || event_arg(e, TF_ARG_RESULT) ? sum.count : 0;
 	call.file = file_of(f, d);
 	call.calls = sum.count;
+	call.locks = function.locks ? sum.count : 0;
 	call.ns = clock_map_duration(f->scan.clock, sum.total);
 	call.role = traffic_moves(call.role, function.kind);
 	if (call.role == ROLE_READ || call.role == ROLE_WRITE) {
@@ -116,6 +120,8 @@ static void visit_event(struct scan *s, const struct event *e)
 	call.failed = directory ? tf_arg_value(directory) >> 16 != 0 : call.role == ROLE_OPEN && result < 0;
 	call.file = file_of(f, d);
 	call.start_ticks = event_start(e);
+	call.stack = event_stack(e);
+	call.locks = function.locks;
 	call.ns = clock_map_duration(s->clock, e->duration);
 	call.role = traffic_moves(call.role, function.kind);
 	if (call.role == ROLE_READ || call.role == ROLE_WRITE) {
@@ -146,6 +152,7 @@ static void visit_traffic(struct file_calls *f, const struct clock_map *clock, c
 	call.metadata = (enum file_metadata)function.metadata;
 	call.failed = traffic_is_of_path(t) ? t->bytes : 0;
 	call.calls = traffic_calls(function.kind, t->calls);
+	call.locks = function.locks ? call.calls : 0;
 	if (call.role == ROLE_READ || call.role == ROLE_WRITE) {
 		call.bytes = t->bytes;
 		call.transfers = traffic_transfers(function.kind, t->calls, t->bytes);

@@ -19,6 +19,8 @@ struct file_call {
 	uint64_t start_ticks; /* 0: not known */
 	uint64_t calls, ns, bytes;
 	uint64_t transfers; /* reads or writes of the kernel */
+	uint64_t locks;	    /* calls that may lock the file: fcntl, flock, lockf */
+	uint32_t stack;	    /* of one call; 0: not taken */
 };
 
 enum { FILE_UNKNOWN = UINT32_MAX };
@@ -27,6 +29,7 @@ enum { FILE_UNKNOWN = UINT32_MAX };
 /* What a function does with files. */
 struct file_function {
 	uint8_t role, kind, metadata; /* enum traffic_role, traffic_kind, file_metadata */
+	bool locks;
 };
 
 struct file_calls {

@@ -170,6 +170,76 @@ like "$(cat summary)" "FIX FIRST $part at imports\.py:5 job \(slowly\.use\); a c
 like "$(cat summary)" "then $part at imports\.py:3 <module> \(imports slowly\); a change there saves" \
 	'an import has the name of its module'
 
+# What a place does again and again is said, by the calls on files; one long query and a file that is read once are not.
+cat >again.py <<'END_OF_PROGRAM'
+import json, sqlite3, sys, time
+def until(seconds, rounds):
+    end = time.process_time() + seconds
+    while rounds > 0 or time.process_time() < end:
+        rounds -= 1
+        yield
+def setting():
+    with open("settings.json") as file:
+        return json.load(file)
+def reads():
+    return sum(len(setting()) for _ in until(0.6, 20))
+def parses():
+    text = open("settings.json").read()
+    return sum(len(json.loads(text)) for _ in until(0.6, 20))
+def price(shop, item):
+    return shop.execute("select sum(price) from items where item = ?", (item,)).fetchone()
+def queries():
+    shop = sqlite3.connect("shop.db")
+    return sum(bool(price(shop, 7)) for _ in until(0.6, 300))
+def query():
+    shop = sqlite3.connect("shop.db")
+    return shop.execute("select count(*) from items a, items b where a.price < b.item").fetchone()
+with open("settings.json", "w") as file:
+    json.dump({str(i): list(range(20)) for i in range(300)}, file)
+shop = sqlite3.connect("shop.db")
+shop.execute("create table if not exists items (item integer, price integer)")
+shop.executemany("insert into items values (?, ?)", [(i, i) for i in range(3000)])
+shop.commit()
+shop.close()
+globals()[sys.argv[1]]()
+END_OF_PROGRAM
+for kind in reads parses queries query; do
+	rm -f shop.db
+	pillion -s cpu -o $kind "$python" again.py $kind >out 2>err
+	report analyze --json $kind.pillion >found.json 2>err
+	first 'first["Text"]' >$kind.text
+done
+like "$(cat reads.text)" '; the same file is read again: settings\.json is opened [0-9]+ times' \
+	'a file that is read again and again'
+unlike "$(cat parses.text)" 'read again' 'a file that is read once'
+if "$python" -c 'import _sqlite3, sys; sys.exit(".so" not in _sqlite3.__file__)' 2>err; then
+	like "$(cat queries.text)" '; a query in a loop: shop\.db is locked [0-9]+ times' 'a query in a loop'
+fi
+unlike "$(cat query.text)" 'in a loop|read again' 'one query that takes long'
+
+# Calls that a library makes have its name, too.
+cat >lib/site-packages/store.py <<'END_OF_MODULE'
+import os
+def save(n):
+    for i in range(n):
+        file = os.open("saved", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        os.write(file, b"x" * 100)
+        os.fsync(file)
+        os.close(file)
+END_OF_MODULE
+printf 'import sys\nsys.path.insert(0, "lib/site-packages")\nimport store\nstore.save(1500)\n' >saves.py
+pillion -s cpu -o saves "$python" saves.py >out 2>err
+report analyze --json saves.pillion >found.json 2>err
+report stats --summary saves.pillion | tr -s '\n ' ' ' >summary
+case $(cat summary) in
+*'FIX FIRST '[0-9]*' calls that wait until data is on the disk'*)
+	like "$(cat summary)" 'saves\.py:4 <module> \(store\.save\)' 'the line, and what it calls'
+	;;
+*)
+	skip 'what a line calls that waits for the disk' 'the disk is too fast here'
+	;;
+esac
+
 # An import below a line that does more than that has only its own price.
 printf 'import sys\nsys.path.insert(0, "lib/site-packages")\nimport starts\nstarts.use(1.5)\n' >below.py
 pillion -s cpu -o below "$python" below.py >out 2>err
