@@ -110,6 +110,9 @@ static void join_causes(struct fix_first_cause *kept, struct fix_first_cause *ad
 		added->edit = edit;
 		take_frames(kept, added);
 	}
+	/* a place from which a device computes is worth no less than what the device computes */
+	if (is_work(kept) && is_work(added) && added->worth_ns > kept->worth_ns)
+		kept->worth_ns = added->worth_ns;
 	fix_first_cause_done(added);
 }
 

@@ -253,6 +253,26 @@ static size_t first_inside(const struct builder *b, uint64_t start_ns)
 	return first;
 }
 
+/* What a thread does on the CPU while it waits for what a device executes is a part of that wait, and no line computes
+ * it. */
+static void take_sync(struct builder *b, const struct thread_piece *call, size_t first)
+{
+	struct editable *item = &b->causes->editables.items[call->what];
+	uint64_t ns = call->end_ns - call->start_ns,
+		 device_ns = linker_device_ns(b->linker, b->image, call->start_ns, call->end_ns);
+
+	item->sync_ns += ns;
+	item->device_ns += device_ns;
+	if (device_ns * 2 <= ns)
+		return;
+	for (size_t i = first; i < b->count; i++) {
+		const struct thread_piece *p = &b->pending[i];
+
+		if (p->is_sample)
+			editable_drop_stack(&b->causes->editables, p->what, b->image, p->stack, p->cpu_ns);
+	}
+}
+
 /* The last of sleeps after which the end of a process is found: they waited until then. When the rest begins. */
 static uint64_t take_sleep(struct builder *b, uint32_t what, uint64_t start_ns, uint64_t end_ns)
 {
@@ -273,6 +293,7 @@ static void take_call(struct builder *b, const struct event *e)
 	struct causality *s = b->causes;
 	uint32_t stack = event_stack(e);
 	uint32_t what = call_of(b, e->id, stack);
+	const struct function *f = trace_function(b->image->trace, e->id);
 	uint64_t start_ns = causes_ns(s, b->image, event_start(e)), end_ns = causes_ns(s, b->image, e->ticks);
 	struct thread_piece *p;
 	size_t first;
@@ -297,6 +318,8 @@ static void take_call(struct builder *b, const struct event *e)
 		editable_stacked_call(&s->editables, b->rest, call_of(b, e->id, 0), p->what);
 	editable_add_stack(&s->editables, p->what, b->image, stack, p->end_ns - p->start_ns);
 	take_file_call(b, e, stack != 0, p);
+	if (f && f->kind.cuda & CUDA_SYNCHRONIZE)
+		take_sync(b, p, first);
 	if (first < b->count)
 		enclose(b, p, first);
 	else

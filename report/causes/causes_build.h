@@ -99,6 +99,9 @@ struct linker {
 	struct operations operations;
 };
 
+/* For how long of that time a stream of the image executes operations: the one that does for longest. */
+uint64_t linker_device_ns(const struct linker *l, const struct image *image, uint64_t start_ns, uint64_t end_ns);
+
 /* Reads the calls that matter to the edges. */
 void moments_read(struct linker *l);
 /* Of a thread: what kind of moment a function is. */

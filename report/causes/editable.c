@@ -43,6 +43,11 @@ static uint64_t of_stack(const struct image *image, uint32_t stack)
 	return (uint64_t)image->nonce << 32 ^ image->nonce >> 32 ^ stack;
 }
 
+static uint64_t key_of(enum editable_kind kind, const char *name)
+{
+	return hash_bytes(name, strlen(name)) * 8 + kind;
+}
+
 /* The editable with that kind, name and line. */
 static uint32_t editable_at(struct editables *e, enum editable_kind kind, const char *name, const struct image *image,
 			    uint32_t stack)
@@ -50,8 +55,7 @@ static uint32_t editable_at(struct editables *e, enum editable_kind kind, const 
 	struct symbol_frame frame = {.place = SYMBOL_NO_PLACE};
 	bool is_users = false, is_new,
 	     has_frame = stack && attribution_stack(&e->attribution, image, stack, &frame, &is_users);
-	uint64_t *place = map_put(&e->by_key, hash_bytes(name, strlen(name)) * 8 + kind,
-				  has_frame ? frame.place : SYMBOL_NO_PLACE, &is_new);
+	uint64_t *place = map_put(&e->by_key, key_of(kind, name), has_frame ? frame.place : SYMBOL_NO_PLACE, &is_new);
 
 	if (is_new) {
 		*place = e->count;
@@ -113,6 +117,25 @@ void editable_add_stack(struct editables *e, uint32_t what, const struct image *
 			   (struct editable_stack){.image = image, .what = what, .stack = stack});
 	}
 	e->stacks[*known].ns += ns + 1; /* a stack of no time counts, too */
+}
+
+void editable_drop_stack(struct editables *e, uint32_t what, const struct image *image, uint32_t stack, uint64_t ns)
+{
+	const uint64_t *known = stack ? map_find(&e->by_stack, of_stack(image, stack), what) : NULL;
+
+	if (known)
+		e->stacks[*known].ns -= ns + 1;
+}
+
+bool editable_awaits_device(struct editables *e, const struct image *image, const char *function, uint32_t stack)
+{
+	struct symbol_frame frame = {.place = SYMBOL_NO_PLACE};
+	const uint64_t *place;
+	bool is_users = false,
+	     has_frame = stack && attribution_stack(&e->attribution, image, stack, &frame, &is_users);
+
+	place = map_find(&e->by_key, key_of(EDITABLE_CALL, function), has_frame ? frame.place : SYMBOL_NO_PLACE);
+	return place && e->items[*place].device_ns * 2 > e->items[*place].sync_ns;
 }
 
 /* ---- pools ---- */

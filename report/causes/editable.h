@@ -30,6 +30,7 @@ struct editable {
 	uint32_t stack;
 	uint64_t samples; /* of CPU time */
 	uint64_t calls;	  /* how many there are, without short ones; what they contain is counted, too */
+	uint64_t sync_ns, device_ns; /* of calls that synchronize with a device; of that, in which the device works */
 };
 
 /* A share of a pool. */
@@ -85,6 +86,12 @@ uint32_t editable_named(struct editables *e, enum editable_kind kind, const char
 
 /* Counts time in a stack; 0: none was taken. */
 void editable_add_stack(struct editables *e, uint32_t what, const struct image *image, uint32_t stack, uint64_t ns);
+/* Takes back what was added. */
+void editable_drop_stack(struct editables *e, uint32_t what, const struct image *image, uint32_t stack, uint64_t ns);
+
+/* Whether calls of this function at the line of this stack wait for what a device executes: otherwise what they take is
+ * their own cost, such as that of asking a device that has long been idle. */
+bool editable_awaits_device(struct editables *e, const struct image *image, const char *function, uint32_t stack);
 
 /* ---- pools: their numbers are marked until editables_finish ---- */
 

@@ -220,6 +220,37 @@ static void link_waits(struct linker *l, enum moment_kind kind, const struct by_
 	}
 }
 
+static uint64_t stream_ns(const struct operations *all, uint32_t stream, uint64_t start_ns, uint64_t end_ns)
+{
+	size_t first = first_place(i, 0, all->count, all->items[i].actor < stream);
+	size_t at = first_place(i, first, all->count,
+				all->items[i].actor == stream && all->items[i].end_ns <= start_ns);
+	uint64_t ns = 0;
+
+	for (; at < all->count && all->items[at].actor == stream && all->items[at].start_ns < end_ns; at++) {
+		const struct operation_of_stream *op = &all->items[at];
+		uint64_t from = op->start_ns > start_ns ? op->start_ns : start_ns;
+
+		ns += smaller_of(op->end_ns, end_ns) - from;
+	}
+	return ns;
+}
+
+uint64_t linker_device_ns(const struct linker *l, const struct image *image, uint64_t start_ns, uint64_t end_ns)
+{
+	const struct causality *s = l->causes;
+	uint64_t most = 0;
+
+	for (size_t i = s->actor_count; i && s->actors[i - 1].is_stream; i--) { /* which are the last actors */
+		uint64_t ns = s->actors[i - 1].image == image
+				      ? stream_ns(&l->operations, (uint32_t)i - 1, start_ns, end_ns)
+				      : 0;
+
+		most = ns > most ? ns : most;
+	}
+	return most;
+}
+
 void link_devices(struct linker *l)
 {
 	const struct causality *s = l->causes;

@@ -245,3 +245,69 @@ Test(fix_first, what_a_device_waits_for_has_the_price_of_the_work)
 				  "a change there saves 300 ms to 1.00 s\n"
 				  "           train.py:40       train  1.00 s\n"), "%s", summary);
 }
+
+/* So often: train launches a kernel, and wait polls for so long, on the CPU. */
+static void poll_for_kernels(uint32_t times, uint64_t kernel_ms, uint64_t poll_ms)
+{
+	const uint64_t launches[] = {tf_arg(TF_ARG_STACK, 0, 3), tf_arg(TF_ARG_LAUNCH, 0, 1)},
+		       waits = tf_arg(TF_ARG_STACK, 0, 4);
+	const struct tf_device_operation step = {.kind = TF_DEVICE_KERNEL, .kernel = 1, .context = 1, .stream = 7};
+	uint16_t f_launch = writer_function(&w, TF_GROUP_CUDA, "cudaLaunchKernel"),
+		 f_sync = writer_function(&w, TF_GROUP_CUDA, "cudaStreamSynchronize");
+	struct writer_thread cupti;
+
+	write_stacks();
+	writer_python_code(&host, 4, 20, "/home/u/dir/helpers.py", "wait");
+	writer_python_stack(&host, 4, (uint32_t[]){4}, 1);
+	writer_thread(&w, &cupti, 11, "cupti", 4 * TF_PAGE);
+	writer_device_source(&cupti, TF_DEVICE_TIME_MONOTONIC, 130001, "libcupti.so.13");
+	writer_blob(&cupti, TF_BLOB_DEVICE_OPERATION, 1, &step, sizeof(step));
+	writer_text(&cupti, TF_BLOB_KERNEL, 1, "step_kernel");
+	for (uint32_t i = 0; i < times; i++) {
+		uint64_t at = BEGIN + i * (poll_ms + 20) * MS;
+		struct writer_device_call called = {10, i + 1, at + 1, MS - 2, false};
+		struct writer_device_record done = {1, i + 1, at + 2 * MS, kernel_ms * MS, 0};
+
+		writer_call(&host, f_launch, at + MS, MS, launches, 2);
+		writer_device_calls(&cupti, TF_DEVICE_TIME_MONOTONIC, &called, 1);
+		writer_device(&cupti, TF_DEVICE_TIME_MONOTONIC, &done, 1);
+		for (uint64_t ms = 10; ms <= poll_ms; ms += 10)
+			writer_sample(&host, at + ms * MS, 10000, 4);
+		writer_call(&host, f_sync, at + (poll_ms + 3) * MS, poll_ms * MS, &waits, 1);
+	}
+}
+
+Test(fix_first, what_polls_for_a_device_waits_for_what_the_device_executes)
+{
+	const char *summary;
+
+	poll_for_kernels(10, 80, 80);
+	summary = summary_after(1000, 1000);
+	cr_expect(strstr(summary, "FIX FIRST  the GPU executes step_kernel 80 % of the time, launched at "
+				  "train.py:40 train"), "%s", summary);
+	cr_expect(strstr(summary, " 80 % cudaStreamSynchronize helpers.py:20 wait"), "%s", summary);
+	cr_expect_not(strstr(summary, "CPU helpers.py:20 wait"), "%s", summary);
+}
+
+Test(fix_first, what_polls_for_an_idle_device_has_the_cost)
+{
+	const char *summary;
+
+	poll_for_kernels(10, 1, 80);
+	summary = summary_after(1000, 1000);
+	cr_expect(strstr(summary, " in 9 gaps: helpers.py:20 wait; saves "), "%s", summary);
+	cr_expect(strstr(summary, "CPU helpers.py:20 wait"), "%s", summary);
+}
+
+/* The wait for 800 ms of a kernel could be made later, but the place that launches it comes first. */
+Test(fix_first, a_place_is_worth_what_the_device_computes_for_it)
+{
+	const char *summary;
+
+	poll_for_kernels(1, 800, 800);
+	for (uint64_t ms = 820; ms <= 920; ms += 10)
+		writer_sample(&host, BEGIN + ms * MS, 10000, 3);
+	summary = summary_after(1000, 1000);
+	cr_expect(strstr(summary, " at train.py:40 train; a change there saves "), "%s", summary);
+	cr_expect_lt(strstr(summary, " at train.py:40 train; "), strstr(summary, "helpers.py:20 wait"), "%s", summary);
+}

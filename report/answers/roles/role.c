@@ -324,7 +324,7 @@ void roles_make(const struct report_context *c, const struct partition *p, struc
 		ret->role_of[i] = (size_t)(role - ret->items) + 1;
 	}
 	find_parents(&k);
-	roles_find_lines(c, p, ret);
+	roles_find_lines(c, p, causes, ret);
 	if (causes)
 		roles_find_ends(causes, p, ret);
 	list_each(struct role, role, ret) {

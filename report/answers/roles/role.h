@@ -167,4 +167,5 @@ void role_awaited_words(const struct report_context *c, const struct roles *all,
 			const struct role_call *wait, struct buffer *ret);
 
 /* role_line.c: fills in the lines of all roles. */
-void roles_find_lines(const struct report_context *c, const struct partition *p, struct roles *roles);
+void roles_find_lines(const struct report_context *c, const struct partition *p, struct causality *causes,
+		      struct roles *roles);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lines at which the threads of each role computed, from CPU samples. Import statements are apart, because what
- * they cost is of the start, and so is polling for messages, which is waiting. */
+ * they cost is of the start, and so is polling for messages, which is waiting. A call that waits for what a device
+ * executes waits, whatever its thread does on the CPU meanwhile: samples in it are time of the call. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,8 +14,22 @@ struct role_key {
 	bool has_frame, is_users, is_import, polls;
 };
 
+/* A sample that may be inside of a call, which is recorded when it ends. */
+struct open_sample {
+	uint64_t ticks, ns;
+	uint32_t stack;
+};
+
 struct role_line_finder {
+	const struct report_context *context;
 	struct roles *roles;
+	struct editables *editables; /* NULL: what waits for a device is not known */
+	const struct image *image;
+	const struct trace_thread *thread;
+	struct { /* of the thread, so far */
+		struct open_sample *items;
+		size_t count, capacity;
+	} open;
 	struct map roles_of; /* (process, tid) -> (role + 1) << 1 | whether it only polls */
 	struct map stacks;   /* (stack, image) -> place + 1 */
 	struct map of_roles; /* (stack and role, image) -> its place in the role's stacks + 1 */
@@ -22,9 +37,9 @@ struct role_line_finder {
 	size_t place_count, place_capacity;
 };
 
-static const struct role_key *place_of(struct role_line_finder *f, const struct scan *s, uint32_t stack)
+static const struct role_key *place_of(struct role_line_finder *f, uint32_t stack)
 {
-	size_t image = (size_t)(s->image - s->context->model->images);
+	size_t image = (size_t)(f->image - f->context->model->images);
 	uint64_t *known = map_put(&f->stacks, stack, image, NULL);
 	struct role_key *p;
 
@@ -32,9 +47,9 @@ static const struct role_key *place_of(struct role_line_finder *f, const struct 
 		f->places = mem_grow(f->places, f->place_count, &f->place_capacity, sizeof(*f->places));
 		p = &f->places[f->place_count];
 		*p = (struct role_key){.frame.place = SYMBOL_NO_PLACE};
-		p->has_frame = attribution_stack(&f->roles->attribution, s->image, stack, &p->frame, &p->is_users);
-		p->polls = attribution_polls(f->roles->attribution.symbols, s->image, stack);
-		p->is_import = attribution_has_import(s->image, stack);
+		p->has_frame = attribution_stack(&f->roles->attribution, f->image, stack, &p->frame, &p->is_users);
+		p->polls = attribution_polls(f->roles->attribution.symbols, f->image, stack);
+		p->is_import = attribution_has_import(f->image, stack);
 		*known = ++f->place_count;
 	}
 	return &f->places[*known - 1];
@@ -55,43 +70,84 @@ static void line_add(struct role_lines *lines, const struct role_key *p, uint64_
 	lines->items[*known - 1].count++;
 }
 
-static void stack_add(struct role_line_finder *f, const struct scan *s, struct role *r, uint32_t stack, uint64_t ns)
+static void stack_add(struct role_line_finder *f, struct role *r, uint32_t stack, uint64_t ns)
 {
 	uint64_t *known = map_put(&f->of_roles, (uint64_t)(r - f->roles->items) << 32 | stack,
-				  (uint64_t)(s->image - s->context->model->images), NULL);
+				  (uint64_t)(f->image - f->context->model->images), NULL);
 
 	if (!*known) {
-		mem_append(r->stacks, r->stack_count, r->stack_capacity, (struct role_stack){s->image, stack, 0});
+		mem_append(r->stacks, r->stack_count, r->stack_capacity, (struct role_stack){f->image, stack, 0});
 		*known = r->stack_count;
 	}
 	r->stacks[*known - 1].ns += ns;
 }
 
+static void sample_add(struct role_line_finder *f, uint64_t of, const struct open_sample *sample)
+{
+	bool only_polls = of & 1;
+	struct role *role = &f->roles->items[(of >> 1) - 1];
+	const struct role_key *p = place_of(f, sample->stack);
+
+	if (p->is_import && !only_polls)
+		role->import_ns += sample->ns;
+	else if (p->polls && !only_polls)
+		role->polling_ns += sample->ns;
+	else if (p->has_frame)
+		line_add(only_polls ? &role->polls : &role->lines, p, sample->ns);
+	if (p->has_frame && !p->polls && !only_polls)
+		stack_add(f, role, sample->stack, sample->ns);
+}
+
+static void thread_end(struct role_line_finder *f)
+{
+	const uint64_t *of = f->thread ? map_find(&f->roles_of, f->image->process, f->thread->tid) : NULL;
+
+	list_each(const struct open_sample, sample, &f->open)
+		if (of)
+			sample_add(f, *of, sample);
+	f->open.count = 0;
+}
+
+/* Samples in a call that waits for a device. */
+static void samples_wait(struct role_line_finder *f, const struct event *e, const struct function *function)
+{
+	const struct blocked_call call = {.function = function, .kind = function->kind.waits,
+					  .stack = event_stack(e)};
+	const uint64_t *of = map_find(&f->roles_of, f->image->process, f->thread->tid), *at;
+	struct role *role = of ? &f->roles->items[(*of >> 1) - 1] : NULL;
+	uint64_t ns = 0;
+
+	while (f->open.count && f->open.items[f->open.count - 1].ticks >= event_start(e))
+		ns += f->open.items[--f->open.count].ns;
+	at = role ? role_find_call(f->roles, (*of >> 1) - 1, f->image, &call) : NULL;
+	if (!at)
+		return;
+	ns = smaller_of(ns, role->cpu_ns);
+	role->cpu_ns -= ns;
+	role->calls[*at - 1].ns += ns;
+}
+
 static void line_visit(struct scan *s, const struct event *e)
 {
 	struct role_line_finder *f = s->more;
-	const uint64_t *of = e->kind == TF_SAMPLE ? map_find(&f->roles_of, s->image->process, s->thread->tid) : NULL;
-	uint32_t stack = event_stack(e);
-	const struct role_key *p;
-	struct role *role;
+	const struct function *function = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
 
-	if (!of)
-		return;
-	role = &f->roles->items[(*of >> 1) - 1];
-	p = place_of(f, s, stack);
-	if (p->is_import && !(*of & 1))
-		role->import_ns += samples_ns(e);
-	else if (p->polls && !(*of & 1))
-		role->polling_ns += samples_ns(e);
-	else if (p->has_frame)
-		line_add(*of & 1 ? &role->polls : &role->lines, p, samples_ns(e));
-	if (p->has_frame && !p->polls && !(*of & 1))
-		stack_add(f, s, role, stack, samples_ns(e));
+	if (f->thread != s->thread)
+		thread_end(f);
+	f->image = s->image;
+	f->thread = s->thread;
+	if (e->kind == TF_SAMPLE)
+		list_add(&f->open, ((struct open_sample){e->ticks, samples_ns(e), event_stack(e)}));
+	if (function && function->kind.cuda & CUDA_SYNCHRONIZE && f->open.count && f->editables &&
+	    f->open.items[f->open.count - 1].ticks >= event_start(e) &&
+	    editable_awaits_device(f->editables, s->image, function->name, event_stack(e)))
+		samples_wait(f, e, function);
 }
 
-void roles_find_lines(const struct report_context *c, const struct partition *p, struct roles *roles)
+void roles_find_lines(const struct report_context *c, const struct partition *p, struct causality *causes,
+		      struct roles *roles)
 {
-	struct role_line_finder f = {.roles = roles};
+	struct role_line_finder f = {.context = c, .roles = roles, .editables = causes ? &causes->editables : NULL};
 
 	if (!samples_any(c->model))
 		return;
@@ -101,6 +157,8 @@ void roles_find_lines(const struct report_context *c, const struct partition *p,
 				roles->role_of[i] << 1 | roles->only_polls[i];
 	scan_events(&(struct scan){.context = c, .kinds = 1u << TF_SAMPLE,
 				   .call_args = 1u << TF_ARG_STACK, .more = &f}, line_visit);
+	thread_end(&f);
+	free(f.open.items);
 	map_done(&f.roles_of);
 	map_done(&f.stacks);
 	map_done(&f.of_roles);
