@@ -205,8 +205,8 @@ globals()[sys.argv[1]]()
 END_OF_PROGRAM
 for kind in reads parses queries query; do
 	rm -f shop.db
-	pillion -s cpu -o $kind "$python" again.py $kind >out 2>err
-	report analyze --json $kind.pillion >found.json 2>err
+	pillion -s cpu -o "again-$kind" "$python" again.py $kind >out 2>err
+	report analyze --json "again-$kind.pillion" >found.json 2>err
 	first 'first["Text"]' >$kind.text
 done
 like "$(cat reads.text)" '; the same file is read again: settings\.json is opened [0-9]+ times' \
