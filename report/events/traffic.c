@@ -12,26 +12,30 @@ static uint64_t traffic_ticks(const struct trace *t, uint64_t low)
 	return ticks + unit / 2 < t->header.first.ticks ? ticks + unit : ticks;
 }
 
+/* Each number fills a slot. */
+static uint64_t number_of(const uint64_t *slots, enum tf_traffic_number which)
+{
+	return __atomic_load_n(&slots[which], __ATOMIC_RELAXED) >> 8;
+}
+
 bool traffic_read(const struct trace *t, const struct blob *b, struct traffic *ret)
 {
-	struct tf_traffic traffic;
+	const uint64_t *slots = (const uint64_t *)(t->bytes.data + b->offset);
 	uint64_t key;
 
-	if (trace_blob(t, b, &traffic, sizeof(traffic)) < sizeof(traffic))
+	if (b->length < sizeof(struct tf_traffic))
 		return false;
-	key = tf_number(traffic.numbers[TF_TRAFFIC_KEY]);
+	key = number_of(slots, TF_TRAFFIC_KEY);
 	*ret = (struct traffic){
+		.thread = trace_thread(t, b->id),
 		.function = key >> 32 & (EVENT_IDS - 1),
 		.fd = key & 0xffff,
 		.generation = key >> 16 & 0xffff,
-		.from_ticks = traffic_ticks(t, tf_number(traffic.numbers[TF_TRAFFIC_FROM])),
-		.calls = tf_number(traffic.numbers[TF_TRAFFIC_CALLS]),
-		.ticks = tf_number(traffic.numbers[TF_TRAFFIC_TICKS]),
-		.bytes = tf_number(traffic.numbers[TF_TRAFFIC_BYTES]),
+		.from_ticks = traffic_ticks(t, number_of(slots, TF_TRAFFIC_FROM)),
+		.calls = number_of(slots, TF_TRAFFIC_CALLS),
+		.ticks = number_of(slots, TF_TRAFFIC_TICKS),
+		.bytes = number_of(slots, TF_TRAFFIC_BYTES),
 	};
-	for (size_t k = 0; k < t->thread_count; k++)
-		if (t->threads[k].number == b->id)
-			ret->thread = &t->threads[k];
 	return true;
 }
 
@@ -44,15 +48,14 @@ static void traffic_each_sum(const struct trace *t, const struct trace_thread *t
 	cursor_init(&cursor, t, thread);
 	while (cursor_next(&cursor, &e)) {
 		struct traffic traffic = {.thread = thread, .is_of_file = true, .fd = TF_NO_DESCRIPTOR};
-		const uint64_t *numbers = e.sum;
 
 		if (e.kind != TF_SUM || !(e.text & TF_SUM_IS_SHORT))
 			continue;
 		traffic.function = e.id;
 		traffic.file = e.args_count ? (uint32_t)tf_arg_value(event_arg(&e, TF_ARG_FILE)) : 0;
-		traffic.calls = __atomic_load_n(&numbers[TF_TRAFFIC_CALLS], __ATOMIC_RELAXED) >> 8;
-		traffic.ticks = __atomic_load_n(&numbers[TF_TRAFFIC_TICKS], __ATOMIC_RELAXED) >> 8;
-		traffic.bytes = __atomic_load_n(&numbers[TF_TRAFFIC_BYTES], __ATOMIC_RELAXED) >> 8;
+		traffic.calls = number_of(e.sum, TF_TRAFFIC_CALLS);
+		traffic.ticks = number_of(e.sum, TF_TRAFFIC_TICKS);
+		traffic.bytes = number_of(e.sum, TF_TRAFFIC_BYTES);
 		visit(context, &traffic);
 	}
 }
@@ -85,35 +88,27 @@ static bool traffic_is_counted(const struct trace *t, uint32_t function)
 	return f && (f->kind.role == ROLE_READ || f->kind.role == ROLE_WRITE) && f->kind.traffic != TRAFFIC_INNER;
 }
 
-struct traffic_count {
+struct counting {
 	const struct trace *trace;
-	uint64_t counted, paths;
+	uint64_t with_file, of_paths;
 };
 
 static void count_traffic(void *context, const struct traffic *traffic)
 {
-	struct traffic_count *c = context;
+	struct counting *c = context;
 
-	c->counted += traffic_is_counted(c->trace, traffic->function) ? traffic->calls : 0;
-	c->paths += traffic_is_of_path(traffic) ? traffic->calls : 0;
+	c->with_file += traffic_is_counted(c->trace, traffic->function) ? traffic->calls : 0;
+	c->of_paths += traffic_is_of_path(traffic) ? traffic->calls : 0;
 }
 
-uint64_t traffic_uncounted(const struct trace *t)
+struct traffic_counts traffic_counts(const struct trace *t)
 {
-	struct traffic_count c = {.trace = t};
+	struct counting c = {.trace = t};
 	uint64_t all = 0;
 
 	for (size_t i = 0; i < t->counter_count; i++)
 		if (traffic_is_counted(t, t->counters[i].function))
 			all += t->counters[i].sum.calls;
 	traffic_each(t, count_traffic, &c);
-	return all > c.counted ? all - c.counted : 0;
-}
-
-uint64_t traffic_paths(const struct trace *t)
-{
-	struct traffic_count c = {.trace = t};
-
-	traffic_each(t, count_traffic, &c);
-	return c.paths;
+	return (struct traffic_counts){.without_file = rest_of(all, c.with_file), .of_paths = c.of_paths};
 }

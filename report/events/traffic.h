@@ -47,8 +47,9 @@ void traffic_each(const struct trace *t, void (*visit)(void *context, const stru
 /* What the calls used; NULL: not known. */
 const struct descriptor *traffic_descriptor(struct descriptor_search *s, const struct traffic *traffic);
 
-/* Short calls that read or write of an image, without those for which a struct traffic exists. */
-uint64_t traffic_uncounted(const struct trace *t);
-
-/* Short calls of an image that have a path instead of a descriptor. */
-uint64_t traffic_paths(const struct trace *t);
+/* Short calls of an image: that read or write and for which no struct traffic exists; that have a path instead of a
+ * descriptor. */
+struct traffic_counts {
+	uint64_t without_file, of_paths;
+};
+struct traffic_counts traffic_counts(const struct trace *t);

@@ -258,7 +258,7 @@ static void name_others(struct trace *t)
 	}
 }
 
-static struct trace_thread *find_thread(struct trace *t, uint32_t number)
+struct trace_thread *trace_thread(const struct trace *t, uint32_t number)
 {
 	size_t at = first_place(i, 0, t->thread_count, t->threads[i].number < number);
 
@@ -291,7 +291,7 @@ static void subtract_counted(struct trace *t)
 		struct tf_counted head;
 
 		from.left = trace_blob(t, b, bytes, sizeof(bytes));
-		thread = find_thread(t, b->id);
+		thread = trace_thread(t, b->id);
 		bytes_read(&from, &head, sizeof(head));
 		if (!thread || head.ticks != t->header.ring_ticks)
 			continue;

@@ -260,6 +260,9 @@ bool thread_outer(const struct trace_thread *thread, uint32_t *ret_function, uin
 bool thread_is_tool(const struct trace_thread *thread);
 
 /* NULL if there is no such id. */
+/* NULL if there is no such number. */
+struct trace_thread *trace_thread(const struct trace *t, uint32_t number);
+
 const struct function *trace_function(const struct trace *t, uint32_t id);
 
 /* NULL of what is no call. */

@@ -103,7 +103,7 @@ Test(traffic, what_has_no_sum_is_counted)
 	writer_traffic(&t, read_id, 3, 0, 2000, (struct tf_counter){40, 900}, 0);
 	writer_traffic(&t, read_id, 3, 1, 3000, (struct tf_counter){30, 900}, 0);
 	read_back();
-	cr_assert_eq(traffic_uncounted(trace), 30);
+	cr_assert_eq(traffic_counts(trace).without_file, 30);
 }
 
 static void assert_is(uint64_t fd, uint32_t generation, uint64_t ticks, uint64_t from)
@@ -135,5 +135,5 @@ Test(traffic, tells_calls_with_a_path_from_those_with_a_descriptor)
 	writer_traffic(&t, readlink_id, TF_NO_DESCRIPTOR, 2, 2000, (struct tf_counter){30, 900}, 0);
 	writer_traffic(&t, readlink_id, TF_NO_DESCRIPTOR, 5, 2000, (struct tf_counter){6, 900}, 1);
 	read_back();
-	cr_assert_eq(traffic_paths(trace), 36);
+	cr_assert_eq(traffic_counts(trace).of_paths, 36);
 }

@@ -279,7 +279,6 @@ static void image_counts(const struct usages *usages, const struct image *image,
 	f->counts[LEDGER_SAMPLES_SLOWED] += count_slowed(t);
 	f->counts[LEDGER_TEXTS_TRUNCATED] += count_texts_at_limit(t);
 	f->counts[LEDGER_STACKS_CUT] += count_cut_stacks(t);
-	f->counts[LEDGER_BELOW_WITHOUT_FILE] += traffic_uncounted(t);
 	f->counts[LEDGER_SAMPLES_BY_PERF] += samples_by_perf(image);
 	f->counts[LEDGER_TORN] += t->torn;
 	f->counts[LEDGER_UNREADABLE] += t->broken + t->orphans;
@@ -299,7 +298,10 @@ void ledger_add_image(const struct usages *usages, const struct image *image, st
 	image_counts(usages, image, f);
 	counts.short_calls = f->counts[LEDGER_BELOW] - below;
 	if (image->trace) {
-		counts.paths = traffic_paths(image->trace);
+		struct traffic_counts traffic = traffic_counts(image->trace);
+
+		f->counts[LEDGER_BELOW_WITHOUT_FILE] += traffic.without_file;
+		counts.paths = traffic.of_paths;
 		counts.signals = count_signals(image->trace);
 		counts.user_calls = count_user_calls(usages_model(usages), image);
 		if (counts.user_calls > counts.short_calls)
