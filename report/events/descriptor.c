@@ -52,32 +52,58 @@ static struct socket_description socket_of(const char *text, const char *own)
 	};
 }
 
-/* `all`: room for its text. */
-static void add_descriptor(struct descriptors *d, const struct blob *b, struct buffer *all)
+/* The slots in which the texts are, behind the head. */
+static bool is_same_text(const struct trace *t, const struct blob *a, const struct blob *b)
 {
-	struct descriptor of = {.blob = b};
-	struct tf_descriptor head;
+	const size_t head = sizeof(struct tf_descriptor),
+		     from = head / TF_DATA_BYTES * TF_SLOT + TF_SLOT - TF_DATA_BYTES + head % TF_DATA_BYTES,
+		     end = (a->length + TF_DATA_BYTES - 1u) / TF_DATA_BYTES * TF_SLOT;
+
+	return a->length == b->length && !memcmp(t->bytes.data + a->offset + from, t->bytes.data + b->offset + from,
+						 end - from);
+}
+
+static void describe(struct descriptors *d, struct descriptor *of)
+{
+	SCOPED(buffer) all = {0};
 	const char *text;
 	size_t end;
 
-	buffer_clear(all);
-	trace_text(d->trace, b, all);
+	trace_text(d->trace, of->blob, &all);
+	text = buffer_string(&all) + sizeof(struct tf_descriptor);
+	end = text_end(of, &all);
+	of->text = interner_number(&d->texts, text, end - sizeof(struct tf_descriptor));
+	if (of->kind == TF_DESCRIPTOR_SOCKET) {
+		of->socket = (uint32_t)d->sockets.count;
+		list_add(&d->sockets, socket_of(d->texts.items[of->text].text,
+						end < all.size ? buffer_string(&all) + end + 1 : ""));
+	}
+	of->is_pipe = of->kind == TF_DESCRIPTOR_OTHER && text_begins_with(text, "pipe:");
+	of->is_timer = of->kind == TF_DESCRIPTOR_OTHER && !strcmp(text, "anon_inode:[timerfd]");
+	of->is_terminal = of->kind == TF_DESCRIPTOR_FILE && text_any(text_begins_with, text, "/dev/pts/", "/dev/tty");
+}
+
+/* Most are of what the one before them is of: a loop opens the same file again and again. */
+static void add_descriptor(struct descriptors *d, const struct blob *b)
+{
+	const struct descriptor *last = d->count ? &d->items[d->count - 1] : NULL;
+	struct descriptor of = {0};
+	struct tf_descriptor head;
+	bool is_same;
+
 	if (trace_blob(d->trace, b, &head, sizeof(head)) < sizeof(head))
 		return;
-	text = buffer_string(all) + sizeof(head);
+	is_same = last && last->kind == head.kind && head.kind != TF_DESCRIPTOR_SOCKET &&
+		  is_same_text(d->trace, last->blob, b);
+	if (is_same)
+		of = *last;
+	of.blob = b;
 	of.from_ticks = head.from_ticks;
 	of.fd = head.fd;
 	of.kind = head.kind;
 	of.generation = head.generation;
-	end = text_end(&of, all);
-	of.text = interner_number(&d->texts, text, end - sizeof(head));
-	if (of.kind == TF_DESCRIPTOR_SOCKET) {
-		of.socket = (uint32_t)d->sockets.count;
-		list_add(&d->sockets, socket_of(d->texts.items[of.text].text,
-						end < all->size ? buffer_string(all) + end + 1 : ""));
-	}
-	of.is_pipe = of.kind == TF_DESCRIPTOR_OTHER && text_begins_with(text, "pipe:");
-	of.is_terminal = of.kind == TF_DESCRIPTOR_FILE && text_any(text_begins_with, text, "/dev/pts/", "/dev/tty");
+	if (!is_same)
+		describe(d, &of);
 	list_add(d, of);
 }
 
@@ -96,14 +122,13 @@ const struct descriptors *descriptors_of(const struct trace *t)
 {
 	static const struct descriptors none;
 	struct descriptors *d = t ? attachment_find(&t->attachments, &kind) : NULL;
-	SCOPED(buffer) all = {0};
 
 	if (d || !t)
 		return d ?: &none;
 	d = attachment_get((struct attachments *)&t->attachments, &kind);
 	d->trace = t;
 	blobs_each(b, t, TF_BLOB_DESCRIPTOR)
-		add_descriptor(d, b, &all);
+		add_descriptor(d, b);
 	sort_unless_sorted(d->items, d->count, sizeof(*d->items), compare_descriptors);
 	return d;
 }

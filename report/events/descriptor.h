@@ -26,7 +26,7 @@ struct descriptor {
 	uint32_t generation;	 /* see struct tf_descriptor */
 	uint32_t text;		 /* the number of its description in the image: many are of the same path */
 	uint32_t socket;	 /* TF_DESCRIPTOR_SOCKET: the place of its description in `sockets` */
-	bool is_pipe, is_terminal;
+	bool is_pipe, is_timer, is_terminal;
 	const struct blob *blob; /* borrowed from the trace */
 };
 

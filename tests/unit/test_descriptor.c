@@ -159,19 +159,45 @@ Test(descriptor, told_twice_at_once_is_the_later_one)
 	assert_was(3, 1000, "");
 }
 
+Test(descriptor, told_again_and_again_is_of_its_own_text)
+{
+	writer_descriptor(&t, 1, 3, 1000, TF_DESCRIPTOR_FILE, "/a");
+	writer_descriptor(&t, 2, 3, 1100, TF_DESCRIPTOR_FILE, "/a");
+	writer_descriptor(&t, 3, 4, 1200, TF_DESCRIPTOR_FILE, "/a");
+	writer_descriptor(&t, 4, 3, 1300, TF_DESCRIPTOR_FILE, "/b");
+	writer_descriptor(&t, 5, 3, 1400, TF_DESCRIPTOR_FILE, "/b2");
+	writer_descriptor(&t, 6, 3, 1500, TF_DESCRIPTOR_OTHER, "pipe:[1]");
+	writer_descriptor(&t, 7, 3, 1600, TF_DESCRIPTOR_FILE, "pipe:[1]");
+	writer_descriptor(&t, 8, 3, 1700, TF_DESCRIPTOR_UNKNOWN, "");
+	writer_descriptor(&t, 9, 3, 1800, TF_DESCRIPTOR_UNKNOWN, "");
+	read_back();
+	assert_was(3, 1100, "/a");
+	assert_was(4, 1200, "/a");
+	assert_was(3, 1300, "/b");
+	assert_was(3, 1400, "/b2");
+	cr_assert(descriptors_find(&search, 3, 1500)->is_pipe);
+	assert_was(3, 1600, "pipe:[1]");
+	cr_assert_not(descriptors_find(&search, 3, 1600)->is_pipe);
+	assert_was(3, 1800, "");
+	cr_assert_eq(d->texts.count, 5);
+}
+
 Test(descriptor, has_another_end_by_its_name)
 {
 	static const struct {
 		unsigned kind;
 		const char *text;
-		bool is_pipe, is_terminal;
-	} all[] = {{TF_DESCRIPTOR_OTHER, "pipe:[4711]", true, false},
-		   {TF_DESCRIPTOR_OTHER, "pipe", false, false},
-		   {TF_DESCRIPTOR_SOCKET, "pipe:[4711]", false, false},
-		   {TF_DESCRIPTOR_FILE, "/dev/pts/0", false, true},
-		   {TF_DESCRIPTOR_FILE, "/dev/tty", false, true},
-		   {TF_DESCRIPTOR_FILE, "/dev/pts", false, false},
-		   {TF_DESCRIPTOR_OTHER, "/dev/tty1", false, false}};
+		bool is_pipe, is_timer, is_terminal;
+	} all[] = {{TF_DESCRIPTOR_OTHER, "pipe:[4711]", true, false, false},
+		   {TF_DESCRIPTOR_OTHER, "pipe", false, false, false},
+		   {TF_DESCRIPTOR_SOCKET, "pipe:[4711]", false, false, false},
+		   {TF_DESCRIPTOR_FILE, "/dev/pts/0", false, false, true},
+		   {TF_DESCRIPTOR_FILE, "/dev/tty", false, false, true},
+		   {TF_DESCRIPTOR_FILE, "/dev/pts", false, false, false},
+		   {TF_DESCRIPTOR_OTHER, "/dev/tty1", false, false, false},
+		   {TF_DESCRIPTOR_OTHER, "anon_inode:[timerfd]", false, true, false},
+		   {TF_DESCRIPTOR_OTHER, "anon_inode:[timerfd]x", false, false, false},
+		   {TF_DESCRIPTOR_FILE, "anon_inode:[timerfd]", false, false, false}};
 
 	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++)
 		writer_descriptor(&t, i + 1, (uint16_t)i, 1000, (uint16_t)all[i].kind, all[i].text);
@@ -180,6 +206,7 @@ Test(descriptor, has_another_end_by_its_name)
 		const struct descriptor *found = descriptors_find(&search, i, 1000);
 
 		cr_expect_eq(found->is_pipe, all[i].is_pipe, "%s", all[i].text);
+		cr_expect_eq(found->is_timer, all[i].is_timer, "%s", all[i].text);
 		cr_expect_eq(found->is_terminal, all[i].is_terminal, "%s", all[i].text);
 	}
 }
