@@ -99,6 +99,25 @@ static bool skip_blob(struct cursor *c, uint64_t slot)
 	return false;
 }
 
+/* Skips definitions in succession by their lengths: where nothing is unreadable, each has all of its pieces, because
+ * they are stored before its own slot. */
+static void skip_definitions(struct cursor *c)
+{
+	const uint64_t *at = c->at;
+	size_t left = (size_t)(c->end - at);
+
+	while (left) {
+		uint64_t slot = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+		size_t slots = 1 + (tf_blob_length(slot) + TF_DATA_BYTES - 1u) / TF_DATA_BYTES;
+
+		if (tf_kind(slot) != TF_BLOB || tf_blob_kind(slot) == TF_BLOB_PAYLOAD || slots > left)
+			break;
+		at += slots;
+		left -= slots;
+	}
+	c->at = at;
+}
+
 static bool take_blob(struct cursor *c, uint64_t slot, struct event *e)
 {
 	const uint64_t *data = c->at + 1;
@@ -306,6 +325,10 @@ static inline __attribute__((always_inline)) bool step(struct cursor *c, bool ha
 		{
 			const uint64_t *at = c->at;
 
+			if (!has_definitions && c->trace->is_sound)
+				skip_definitions(c);
+			if (c->at != at)
+				break;
 			if (!has_definitions && tf_blob_kind(slot) != TF_BLOB_PAYLOAD) {
 				skip_blob(c, slot);
 				break;

@@ -91,6 +91,7 @@ struct trace {
 	struct attachments attachments; /* state of modules that derive from the trace */
 	uint64_t written_bytes; /* of events and definitions; the file may contain holes */
 	size_t owner;		/* the process that reads its events, where several share them; else 0 */
+	bool is_sound; /* all events were read once, and nothing was unreadable */
 	/* unreadable parts */
 	uint64_t torn, orphans, broken, holes, damaged_bytes, missing_bytes;
 	uint64_t unread_bytes; /* of chunks with definitions that were left out */

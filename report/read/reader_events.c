@@ -401,6 +401,7 @@ void trace_read_events(struct trace *t, size_t workers)
 	parallel_run(workers < r.count ? workers : r.count, read_parts, &r);
 	for (size_t i = 0; i < r.count; i++)
 		part_join(&r, &r.parts[i]);
-	trace_group_blobs(t);
+	t->is_sound = !t->torn && !t->orphans && !t->broken;
+	group_blobs(&r);
 	free(r.parts);
 }
