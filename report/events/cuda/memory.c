@@ -332,9 +332,11 @@ void memory_replay(const struct model *model, const struct image *image, struct 
 		   void *context)
 {
 	struct memory_replay r = {.m = ret, .model = model, .watch = watch, .context = context};
+	const struct trace_bits bits = trace_bits(image->trace);
 
 	*ret = (struct memory){.image = image};
-	if (trace_bits(image->trace).args & (1u << TF_ARG_MEMORY | 1u << TF_ARG_RESULT))
+	if (bits.groups & (1u << TF_GROUP_CUDA | 1u << TF_GROUP_CUDA_DRIVER) &&
+	    bits.args & (1u << TF_ARG_MEMORY | 1u << TF_ARG_RESULT))
 		memory_pass_change(&r, NULL, 0);
 	replay_done(&r);
 }
