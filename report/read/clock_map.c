@@ -140,21 +140,31 @@ uint64_t clock_map_monotonic(const struct clock_map *map, uint64_t monotonic_ns)
 	return clock_map_realtime(map, monotonic_ns + (uint64_t)map->offset_ns);
 }
 
+static inline uint64_t pair_time(const struct clock_map *map, size_t i, size_t clock)
+{
+	uint64_t time;
+
+	memcpy(&time, (const char *)&map->pairs[i] + clock, sizeof(time));
+	return time;
+}
+
 /* The pair to extrapolate from: the last one that is not later on that clock, or the first. */
 static inline size_t pair_before(const struct clock_map *map, size_t clock, uint64_t at)
 {
-	size_t low = 0, high = map->count;
+	size_t *near = (size_t *)&map->near, low = __atomic_load_n(near, __ATOMIC_RELAXED), high = map->count;
 
-	while (high - low > 1) {
+	if (low < high && (!low || pair_time(map, low, clock) <= at) &&
+	    (low + 1 == high || pair_time(map, low + 1, clock) > at))
+		return low;
+	for (low = 0; high - low > 1;) {
 		size_t middle = low + (high - low) / 2;
-		uint64_t there;
 
-		memcpy(&there, (const char *)&map->pairs[middle] + clock, sizeof(there));
-		if (there <= at)
+		if (pair_time(map, middle, clock) <= at)
 			low = middle;
 		else
 			high = middle;
 	}
+	__atomic_store_n(near, low, __ATOMIC_RELAXED);
 	return low;
 }
 

@@ -30,6 +30,7 @@ struct clock_map {
 	uint64_t error_ns;
 	bool rate_is_known; /* false: a tick is taken for a ns */
 	struct clock_offset offset;
+	size_t near; /* the pair of the last answer: what is asked next is near in time. Any thread sets it */
 };
 
 /* Ignores an empty pair. */

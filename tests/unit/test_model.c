@@ -346,6 +346,10 @@ Test(model, places_times_by_the_launchers_clock_lines_too)
 	clock_map_build(&clock);
 	cr_assert_eq(clock_map_ns(&clock, 1500000000), 51500 * MS);
 	cr_assert_leq(llabs((long long)clock_map_ns(&clock, 2495000000) - (long long)(52500 * MS)), 1);
+	/* in any order: each time has its own two lines */
+	cr_assert_eq(clock_map_ns(&clock, 1500000000), 51500 * MS);
+	cr_assert_leq(llabs((long long)clock_map_ticks(&clock, 2500 * MS) - 2495000000), 1);
+	cr_assert_leq(llabs((long long)clock_map_ticks(&clock, 1500 * MS) - 1500000000), 1);
 	cr_assert_eq(clock.error_ns, 0);
 	clock_map_done(&clock);
 }
