@@ -53,9 +53,9 @@ struct trace_bits {
 
 /* A definition. Its bytes are not contiguous, see trace_blob. */
 struct blob {
-	uint64_t offset; /* of its first data slot */
+	uint64_t offset : 48; /* of its first data slot */
+	uint64_t length : 16;
 	uint32_t id;
-	uint16_t length;
 	uint8_t type; /* enum tf_blob_kind */
 };
 
@@ -84,7 +84,7 @@ struct trace {
 	struct trace_counter *counters; /* of functions that were called */
 	size_t counter_count, counter_capacity;
 	struct blob *blobs; /* by kind: blobs_each */
-	size_t blob_count, blob_capacity;
+	size_t blob_count;
 	struct map definitions; /* (type, id) -> position in blobs, of those that are asked for by id */
 	struct trace_child *children;
 	size_t child_count, child_capacity;
@@ -260,10 +260,10 @@ bool thread_outer(const struct trace_thread *thread, uint32_t *ret_function, uin
  * (CUPTI's thread waits for the first time before it hands anything over, so that the recorder has not known it). */
 bool thread_is_tool(const struct trace_thread *thread);
 
-/* NULL if there is no such id. */
 /* NULL if there is no such number. */
 struct trace_thread *trace_thread(const struct trace *t, uint32_t number);
 
+/* NULL if there is no such id. */
 const struct function *trace_function(const struct trace *t, uint32_t id);
 
 /* NULL of what is no call. */
@@ -287,8 +287,8 @@ int trace_begin(struct trace *t, struct err *err); /* header and functions */
 /* Reads all events once, in that many threads: definitions, wait statuses, what is counted of each thread. */
 void trace_read_events(struct trace *t, size_t workers);
 
-/* Groups them by kind and finds the definitions. */
-void trace_group_blobs(struct trace *t);
+/* Once there are blobs: makes the map of those that are asked for by id. */
+void trace_find_definitions(struct trace *t);
 
 /* Called by any thread with the number of bytes read, from time to time. */
 extern void (*reader_progress)(uint64_t bytes);

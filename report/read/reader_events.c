@@ -266,12 +266,6 @@ static void part_read(const struct trace *t, struct thread_part *p)
 
 /* ---- joining them ---- */
 
-static void join_blobs(struct trace *t, const struct thread_part *p)
-{
-	for (size_t i = 0; i < p->blob_count; i++)
-		mem_append(t->blobs, t->blob_count, t->blob_capacity, p->blobs[i]);
-}
-
 /* `last` is the last tick of the parts before. */
 static void join_children(struct events_reader *r, const struct thread_part *p, uint64_t last)
 {
@@ -343,7 +337,6 @@ static void part_join(struct events_reader *r, struct thread_part *p)
 
 	if (!p->first)
 		r->open_child = SIZE_MAX;
-	join_blobs(t, p);
 	join_children(r, p, thread->last_ticks);
 	join_depths(r, thread, p);
 	join_facts(thread, &p->facts);
@@ -358,22 +351,41 @@ static void part_join(struct events_reader *r, struct thread_part *p)
 	t->torn += p->torn;
 	t->orphans += p->orphans;
 	t->broken += p->broken;
-	free(p->blobs);
 	free(p->children);
 	map_done(&p->depths);
 }
 
+/* By kind, in the order of the parts; what they had is freed. */
+static void group_blobs(struct events_reader *r)
+{
+	struct trace *t = r->trace;
+	size_t next[UINT8_MAX + 2] = {0};
+
+	for (size_t k = 0; k < r->count; k++) {
+		t->blob_count += r->parts[k].blob_count;
+		for (size_t i = 0; i < r->parts[k].blob_count; i++)
+			next[r->parts[k].blobs[i].type + 1]++;
+	}
+	for (size_t kind = 1; kind <= UINT8_MAX; kind++)
+		next[kind] += next[kind - 1];
+	t->blobs = mem_resize(NULL, (t->blob_count + 1) * sizeof(*t->blobs));
+	for (size_t k = 0; k < r->count; k++) {
+		for (size_t i = 0; i < r->parts[k].blob_count; i++)
+			t->blobs[next[r->parts[k].blobs[i].type]++] = r->parts[k].blobs[i];
+		free(r->parts[k].blobs);
+	}
+	trace_find_definitions(t);
+}
+
 /* ---- all of them ---- */
 
-static void parts_add(struct events_reader *r, size_t thread)
+static void parts_add(struct events_reader *r, size_t thread, size_t most)
 {
 	size_t all = r->trace->threads[thread].chunk_count;
 
-	for (size_t i = 0; i < all; i += PART_CHUNKS) {
+	for (size_t i = 0; i < all; i += most)
 		mem_append(r->parts, r->count, r->capacity,
-			   (struct thread_part){
-	    .thread = thread, .first = i, .count = all - i < PART_CHUNKS ? all - i : PART_CHUNKS});
-	}
+			   (struct thread_part){.thread = thread, .first = i, .count = smaller_of(all - i, most)});
 }
 
 static void read_parts(void *argument, size_t worker)
@@ -390,14 +402,8 @@ void trace_read_events(struct trace *t, size_t workers)
 {
 	struct events_reader r = {.trace = t};
 
-	for (size_t k = 0; k < t->thread_count && workers > 1; k++)
-		parts_add(&r, k);
-	for (size_t k = 0; k < t->thread_count && workers <= 1; k++) {
-		struct thread_part all = {.thread = k, .count = t->threads[k].chunk_count};
-
-		part_read(t, &all);
-		part_join(&r, &all);
-	}
+	for (size_t k = 0; k < t->thread_count; k++)
+		parts_add(&r, k, workers > 1 ? PART_CHUNKS : SIZE_MAX);
 	parallel_run(workers < r.count ? workers : r.count, read_parts, &r);
 	for (size_t i = 0; i < r.count; i++)
 		part_join(&r, &r.parts[i]);

@@ -87,7 +87,7 @@ static bool trace_load(struct trace *t, struct bytes *from)
 	t->blob_count = t->blobs ? counts.blobs : 0;
 	t->children = bytes_array(from, counts.children, sizeof(*t->children));
 	t->child_count = t->children ? counts.children : 0;
-	trace_group_blobs(t);
+	trace_find_definitions(t);
 	return !from->is_short && is_within(t);
 }
 

@@ -26,24 +26,12 @@ const struct blob *trace_blobs_from(const struct trace *t, unsigned kind)
 /* What is found by number and time, or read as a whole: there may be as many as events. */
 #define NOT_BY_ID (TF_BLOBS_OF_TIME | 1ull << TF_BLOB_DESCRIPTOR)
 
-void trace_group_blobs(struct trace *t)
+void trace_find_definitions(struct trace *t)
 {
-	struct blob *grouped = mem_resize(NULL, (t->blob_count + 1) * sizeof(*grouped));
-	size_t next[UINT8_MAX + 2] = {0};
-
-	for (size_t i = 0; i < t->blob_count; i++)
-		next[t->blobs[i].type + 1]++;
-	for (size_t kind = 1; kind <= UINT8_MAX; kind++)
-		next[kind] += next[kind - 1];
-	for (size_t i = 0; i < t->blob_count; i++)
-		grouped[next[t->blobs[i].type]++] = t->blobs[i];
-	free(t->blobs);
-	t->blobs = grouped;
-	t->blob_capacity = t->blob_count + 1;
 	/* The last definition wins: ids are unique, but thread names change. */
 	for (size_t i = 0; i < t->blob_count; i++)
-		if (grouped[i].type >= 64 || !(NOT_BY_ID >> grouped[i].type & 1))
-			*map_put(&t->definitions, grouped[i].type, grouped[i].id, NULL) = i;
+		if (t->blobs[i].type >= 64 || !(NOT_BY_ID >> t->blobs[i].type & 1))
+			*map_put(&t->definitions, t->blobs[i].type, t->blobs[i].id, NULL) = i;
 }
 
 size_t trace_blob(const struct trace *t, const struct blob *b, void *ret, size_t size)
