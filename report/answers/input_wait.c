@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/answers/input_wait.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 #include "report/base/bits.h"
 #include "report/events/traffic.h"
@@ -45,10 +45,7 @@ static void add_image(struct sockets_used *s, const struct image *image)
 	list_each(const struct socket_description, socket, &all->sockets)
 		add_socket(s, socket);
 	list_each(const struct descriptor, d, all) {
-		SCOPED(buffer) text = {0};
-
-		descriptors_text(all, d, &text);
-		s->has_timer |= !strcmp(buffer_string(&text), "anon_inode:[timerfd]");
+		s->has_timer |= d->is_timer;
 		s->has_pipe |= d->is_pipe || d->is_terminal;
 	}
 }
@@ -116,9 +113,67 @@ static bool has_input(const struct model *m, const struct process *p)
 	return false;
 }
 
+/* What was found out about a process: it is asked for each of its waits. */
+struct process_input {
+	struct sockets_used *sockets[2]; /* its own; with those of its relatives. NULL: not asked yet */
+	bool is_known, has_input;
+};
+
+struct inputs {
+	struct process_input *of; /* by process */
+	size_t count;
+};
+
+static void inputs_done(void *state)
+{
+	struct inputs *all = state;
+
+	for (size_t i = 0; i < 2 * all->count; i++) {
+		struct sockets_used *s = all->of[i / 2].sockets[i % 2];
+
+		if (s)
+			sockets_used_done(s);
+		free(s);
+	}
+	free(all->of);
+}
+
+static struct process_input *input_of_process(const struct model *m, const struct process *p)
+{
+	static const struct attachment_kind kind = {sizeof(struct inputs), inputs_done};
+	struct inputs *all = attachment_get((struct attachments *)&m->attachments, &kind);
+
+	if (!all->of) {
+		all->count = m->process_count;
+		all->of = mem_alloc(all->count * sizeof(*all->of));
+	}
+	return &all->of[p - m->processes];
+}
+
+static const struct sockets_used *known_sockets(const struct model *m, const struct process *p, bool of_relatives)
+{
+	struct sockets_used **known = &input_of_process(m, p)->sockets[of_relatives];
+
+	if (!*known) {
+		*known = mem_alloc(sizeof(**known));
+		sockets_of(m, p, of_relatives, *known);
+	}
+	return *known;
+}
+
+static bool known_input(const struct model *m, const struct process *p)
+{
+	struct process_input *known = input_of_process(m, p);
+
+	if (!known->is_known)
+		known->has_input = has_input(m, p);
+	known->is_known = true;
+	return known->has_input;
+}
+
 enum input input_of_wait(const struct report_context *c, const struct role *r, const struct role_call *call)
 {
-	SCOPED(sockets_used) sockets = {0};
+	const struct sockets_used *sockets;
 
 	if (function_kind_of(call->function, TF_GROUP_OSRT).does & FUNCTION_ACCEPTS)
 		return INPUT_CLIENTS;
@@ -126,10 +181,10 @@ enum input input_of_wait(const struct report_context *c, const struct role *r, c
 		return INPUT_NONE;
 	if (call->kind == BLOCKED_PIPE)
 		return INPUT_DATA;
-	sockets_of(c->model, r->process, call->is_timed, &sockets);
-	if (sockets.is_listening)
-		return sockets.is_own_client ? INPUT_NONE : INPUT_CLIENTS;
-	if (call->is_timed ? !has_input(c->model, r->process) : sockets.has_timer && !sockets.has_pipe)
+	sockets = known_sockets(c->model, r->process, call->is_timed);
+	if (sockets->is_listening)
+		return sockets->is_own_client ? INPUT_NONE : INPUT_CLIENTS;
+	if (call->is_timed ? !known_input(c->model, r->process) : sockets->has_timer && !sockets->has_pipe)
 		return INPUT_NONE;
-	return call->kind == BLOCKED_POLL && !sockets.has_peers ? INPUT_DATA : INPUT_NONE;
+	return call->kind == BLOCKED_POLL && !sockets->has_peers ? INPUT_DATA : INPUT_NONE;
 }
