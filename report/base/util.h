@@ -127,6 +127,12 @@ static inline uint64_t smaller_of(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* 0 below 0, and of what is no number; the largest number above it. */
+static inline uint64_t whole_of(double number)
+{
+	return number >= 0x1p64 ? UINT64_MAX : number > 0 ? (uint64_t)number : 0;
+}
+
 /* 0 where the part is larger. */
 static inline uint64_t rest_of(uint64_t all, uint64_t part)
 {

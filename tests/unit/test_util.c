@@ -13,6 +13,16 @@ static int by_last_digit(size_t a, size_t b, const void *context)
 	return order_of(numbers[a] % 10, numbers[b] % 10);
 }
 
+Test(util, a_number_that_does_not_fit_is_the_largest)
+{
+	cr_assert_eq(whole_of(1.9), 1);
+	cr_assert_eq(whole_of(-1), 0);
+	cr_assert_eq(whole_of(0.0 / 0.0), 0);
+	cr_assert_eq(whole_of(0x1p64), UINT64_MAX);
+	cr_assert_eq(whole_of(1e300), UINT64_MAX);
+	cr_assert_eq(whole_of(0x1p63), (uint64_t)1 << 63);
+}
+
 Test(util, places_are_in_order_and_equal_ones_as_they_were)
 {
 	static const unsigned numbers[] = {19, 5, 29, 15, 0, 9, 25, 10}, wanted[] = {0, 10, 5, 15, 25, 19, 29, 9};

@@ -85,7 +85,7 @@ uint64_t own_cost_with_calls(const struct model *m, const struct image *image, c
 	own_cost_add(m, image, &counts, &cost);
 	if (run)
 		empty_ns = ns_of((double)sum->calls, run->cost.empty_ps);
-	return (uint64_t)((ns > empty_ns ? ns - empty_ns : 0) + own_cost_ns(&cost));
+	return whole_of((ns > empty_ns ? ns - empty_ns : 0) + own_cost_ns(&cost));
 }
 
 static double error_percent(const struct own_cost *c)
