@@ -245,20 +245,26 @@ uint32_t scan_row(const struct scan *s, struct buffer *key)
 	return aggregate_row(s->aggregate, key->data, key->size);
 }
 
+static uint32_t new_row(struct scan *s, uint32_t range, scan_key *key, const void *of)
+{
+	SCOPED(buffer) fields = {0}, all = {0};
+
+	if (!key(s, of, &fields))
+		return SCAN_NO_ROW;
+	scan_group(s, range, &all);
+	buffer_add(&all, fields.data, fields.size);
+	return scan_row(s, &all);
+}
+
 uint32_t scan_row_of(struct scan *s, uint64_t start_ticks, uint64_t what, scan_key *key, const void *of)
 {
-	uint32_t range = scan_range(s, start_ticks), row = SCAN_NO_ROW;
+	uint32_t range = scan_range(s, start_ticks), row;
 	uint64_t place = (uint64_t)(s->image - s->context->model->images) << 32 | range;
 	const uint64_t *known = aggregate_recall(s->aggregate, place, what);
-	SCOPED(buffer) fields = {0}, all = {0};
 
 	if (known)
 		return (uint32_t)*known;
-	if (key(s, of, &fields)) {
-		scan_group(s, range, &all);
-		buffer_add(&all, fields.data, fields.size);
-		row = scan_row(s, &all);
-	}
+	row = new_row(s, range, key, of);
 	aggregate_remember(s->aggregate, place, what, row);
 	buffer_done(&s->device);
 	return row;

@@ -264,7 +264,10 @@ bool thread_is_tool(const struct trace_thread *thread);
 struct trace_thread *trace_thread(const struct trace *t, uint32_t number);
 
 /* NULL if there is no such id. */
-const struct function *trace_function(const struct trace *t, uint32_t id);
+static inline const struct function *trace_function(const struct trace *t, uint32_t id)
+{
+	return id < t->functions->count ? &t->functions->items[id] : NULL;
+}
 
 /* NULL of what is no call. */
 static inline const struct function *event_function(const struct trace *t, const struct event *e)

@@ -6,11 +6,6 @@
 
 #include "report/read/reader.h"
 
-const struct function *trace_function(const struct trace *t, uint32_t id)
-{
-	return id < t->functions->count ? &t->functions->items[id] : NULL;
-}
-
 const struct blob *trace_definition(const struct trace *t, enum tf_blob_kind type, uint32_t id)
 {
 	const uint64_t *place = map_find(&t->definitions, type, id);
