@@ -201,48 +201,6 @@ Test(reader, counts_a_blob_that_is_not_whole)
 	cr_assert_eq(count_events(), 1);
 }
 
-Test(reader, passes_over_definitions_but_not_over_payloads)
-{
-	const uint64_t payload = tf_arg(TF_ARG_EXTENDED, 0, 9);
-	struct cursor c;
-	struct event e;
-
-	writer_text(&t, TF_BLOB_STRING, 1, "a text of more than seven bytes");
-	writer_text(&t, TF_BLOB_STRING, 2, "");
-	writer_text(&t, TF_BLOB_PAYLOAD, 9, "payload");
-	writer_text(&t, TF_BLOB_STRING, 3, "seven b");
-	writer_event(&t, TF_MARK, 0, 1100, 1);
-	writer_slot(&t, payload);
-	writer_text(&t, TF_BLOB_STRING, 4, "eight by");
-	writer_call(&t, read_id, 1200, 5, NULL, 0);
-	writer_text(&t, TF_BLOB_STRING, 5, "the last");
-	open_it();
-	cr_assert_eq(trace->blob_count, 5);
-	cursor_init(&c, trace, trace->threads);
-	cr_assert(cursor_next(&c, &e));
-	cr_assert_eq(e.kind, TF_MARK);
-	cr_assert_not_null(e.payload);
-	assert_next(&c, read_id, 1200, 5);
-	cr_assert_not(cursor_next(&c, &e));
-}
-
-Test(reader, loses_nothing_behind_a_definition_that_is_too_long)
-{
-	struct cursor c;
-	struct event e;
-
-	writer_slot(&t, tf_blob(TF_BLOB_STRING, 100, 1));
-	writer_call(&t, read_id, 1100, 5, NULL, 0);
-	for (size_t i = 0; i < 20; i++)
-		writer_call(&t, write_id, 1200 + i, 5, NULL, 0);
-	open_it();
-	cursor_init(&c, trace, trace->threads);
-	assert_next(&c, read_id, 1100, 5);
-	for (size_t i = 0; i < 20; i++)
-		assert_next(&c, write_id, 1200 + i, 5);
-	cr_assert_not(cursor_next(&c, &e));
-}
-
 Test(reader, steps_over_kinds_of_a_later_minor_version)
 {
 	struct tf_chunk *chunk;
