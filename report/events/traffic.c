@@ -88,14 +88,14 @@ static bool traffic_is_counted(const struct trace *t, uint32_t function)
 	return f && (f->kind.role == ROLE_READ || f->kind.role == ROLE_WRITE) && f->kind.traffic != TRAFFIC_INNER;
 }
 
-struct counting {
+struct traffic_counting {
 	const struct trace *trace;
 	uint64_t with_file, of_paths;
 };
 
 static void count_traffic(void *context, const struct traffic *traffic)
 {
-	struct counting *c = context;
+	struct traffic_counting *c = context;
 
 	c->with_file += traffic_is_counted(c->trace, traffic->function) ? traffic->calls : 0;
 	c->of_paths += traffic_is_of_path(traffic) ? traffic->calls : 0;
@@ -103,7 +103,7 @@ static void count_traffic(void *context, const struct traffic *traffic)
 
 struct traffic_counts traffic_counts(const struct trace *t)
 {
-	struct counting c = {.trace = t};
+	struct traffic_counting c = {.trace = t};
 	uint64_t all = 0;
 
 	for (size_t i = 0; i < t->counter_count; i++)
