@@ -195,6 +195,8 @@ static void read_compound(struct v0 *v, char kind)
 		for (bool is_first = true; !v->is_wrong && *v->at != 'E'; is_first = false) {
 			print(v, is_first ? "" : ", ");
 			read_type(v);
+			if (is_first && *v->at == 'E')
+				print(v, ",");
 		}
 		print(v, ")");
 		v->is_wrong |= !take(v, 'E');

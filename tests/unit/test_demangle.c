@@ -78,6 +78,7 @@ ParameterizedTestParameters(demangle, names_are_readable_and_short)
 		{"_RNvMC1rQL_h4next", "&u8::next", "next"},
 		{"_RNvMC1rTymE4pair", "(u64, u32)::pair", "pair"},
 		{"_RNvMC1rTE4unit", "()::unit", "unit"},
+		{"_RNvMC1rTyE6single", "(u64,)::single", "single"},
 		{"_RNvMC1rFUKCymEu4call", "fn::call", "call"},
 		{"_RNvMC1rFK6systemyEu4call", "fn::call", "call"},
 		{"_RNvMC1rFG_RL0_hEu4call", "fn::call", "call"},
