@@ -15,6 +15,7 @@ enum { REPEAT_OPENS = 10, REPEAT_LOCKS = 400, READ_BYTES = 1024, DATABASE_PERCEN
 /* Calls on one file. */
 struct file_uses {
 	uint64_t opens, read_bytes, locks;
+	uint64_t written_bytes; /* by any process */
 	bool has_stack, is_of_place; /* of some call; of a call below the place */
 };
 
@@ -42,11 +43,14 @@ static void visit_file(struct file_calls *f, const struct file_call *call)
 	struct repeats *r = f->more;
 	struct file_uses *file;
 
-	if (call->file == FILE_UNKNOWN || &r->choice->context->model->processes[call->image->process] != r->process)
+	if (call->file == FILE_UNKNOWN)
 		return;
 	while (call->file >= r->count)
 		mem_append(r->files, r->count, r->capacity, (struct file_uses){0});
 	file = &r->files[call->file];
+	file->written_bytes += call->role == ROLE_WRITE ? call->bytes : 0;
+	if (&r->choice->context->model->processes[call->image->process] != r->process)
+		return;
 	file->opens += call->role == ROLE_OPEN ? call->calls - call->failed : 0;
 	file->read_bytes += call->role == ROLE_READ || call->role == ROLE_MAP ? call->bytes : 0;
 	file->locks += call->locks;
@@ -63,10 +67,11 @@ static bool is_systems_file(const char *path)
 	       text_any(text_begins_with, path, "/proc/", "/sys/", "/dev/", "/usr/", "/etc/", "/lib");
 }
 
+/* What is written anew each time is read again because it changes. */
 static bool is_read_again(const struct file_uses *file)
 {
 	return file->opens >= REPEAT_OPENS && file->read_bytes >= file->opens * READ_BYTES &&
-	       (file->is_of_place || !file->has_stack);
+	       file->written_bytes <= file->read_bytes / 2 && (file->is_of_place || !file->has_stack);
 }
 
 /* Whether the place's samples are in SQLite, whose files are locked for each query: of other databases, the place waits

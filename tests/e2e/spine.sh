@@ -170,7 +170,8 @@ like "$(cat summary)" "FIX FIRST $part at imports\.py:5 job \(slowly\.use\); a c
 like "$(cat summary)" "then $part at imports\.py:3 <module> \(imports slowly\); a change there saves" \
 	'an import has the name of its module'
 
-# What a place does again and again is said, by the calls on files; one long query and a file that is read once are not.
+# What a place does again and again is said, by the calls on files; one long query, a file that is read once
+# and one that changes are not.
 cat >again.py <<'END_OF_PROGRAM'
 import json, sqlite3, sys, time
 def until(seconds, rounds):
@@ -186,6 +187,13 @@ def reads():
 def parses():
     text = open("settings.json").read()
     return sum(len(json.loads(text)) for _ in until(0.6, 20))
+def rewrites():
+    return sum(rewrite(i) for i, _ in enumerate(until(0.6, 20)))
+def rewrite(i):
+    with open("state.json", "w") as file:
+        json.dump({str(k): list(range(20)) for k in range(i, i + 300)}, file)
+    with open("state.json") as file:
+        return len(json.load(file))
 def price(shop, item):
     return shop.execute("select sum(price) from items where item = ?", (item,)).fetchone()
 def queries():
@@ -203,7 +211,7 @@ shop.commit()
 shop.close()
 globals()[sys.argv[1]]()
 END_OF_PROGRAM
-for kind in reads parses queries query; do
+for kind in reads parses rewrites queries query; do
 	rm -f shop.db
 	pillion -s cpu -o "again-$kind" "$python" again.py $kind >out 2>err
 	report analyze --json "again-$kind.pillion" >found.json 2>err
@@ -212,6 +220,8 @@ done
 like "$(cat reads.text)" '; the same file is read again: settings\.json is opened [0-9]+ times' \
 	'a file that is read again and again'
 unlike "$(cat parses.text)" 'read again' 'a file that is read once'
+like "$(cat rewrites.text)" 'again\.py:[0-9]+ rewrite' 'a file that is written anew: the place'
+unlike "$(cat rewrites.text)" 'read again' 'a file that is written anew before it is read'
 if "$python" -c 'import _sqlite3, sys; sys.exit(".so" not in _sqlite3.__file__)' 2>err; then
 	like "$(cat queries.text)" '; a query in a loop: shop\.db is locked [0-9]+ times' 'a query in a loop'
 fi
