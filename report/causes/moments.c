@@ -457,6 +457,7 @@ void moments_read(struct linker *l)
 		r.actor = (uint32_t)i;
 		cursor_init(&cursor, a->image->trace, a->thread);
 		first_wait = l->of[MOMENT_WAIT].count;
+		r.hidden.until_ns = a->is_main ? 0 : a->start_ns;
 		while (a->thread->groups & groups && cursor_next(&cursor, &e)) {
 			hidden_add(&r, &e);
 			if (e.kind == TF_CALL && e.id < a->image->trace->functions->count)

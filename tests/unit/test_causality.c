@@ -388,6 +388,19 @@ Test(causality, a_thread_without_events_until_its_end_waits)
 	cr_expect_eq(saved_without_the_line(), 280);
 }
 
+/* The worker begins when the main thread has slept, which then waits for it. */
+Test(causality, a_thread_without_events_until_its_first_call_waits)
+{
+	uint64_t at_line = late_line();
+
+	writer_page(&worker)->start_ticks = BEGIN + 5 * MS;
+	writer_call(&worker, f_sleep, BEGIN + 200 * MS, 49 * MS + 950 * US, NULL, 0);
+	writer_usage(&host, &(struct tf_usage){BEGIN + 290 * MS, 20 * MS, 0, 11, 0, 0, 0});
+	writer_call(&host, f_sleep, BEGIN + 150 * MS, 130 * MS, &at_line, 1);
+	writer_call(&host, f_sem, BEGIN + 200 * MS + 100 * US, 50 * MS, NULL, 0);
+	cr_expect_eq(saved_without_the_line(), 130);
+}
+
 /* ---- pipes ---- */
 
 /* The main thread waits until 50 ms for a descriptor and reads from it. It waits again from 60 to 100 ms; the read
