@@ -49,6 +49,12 @@ static bool is_work(const struct fix_first_cause *cause)
 	return cause->is_bound || cause->is_borrowed;
 }
 
+/* Work is shared out unequally, unless more of it can be removed than one has: then all do it in turn. */
+static bool is_shared_out(const struct fix_first_cause *balance, const struct fix_first_cause *line)
+{
+	return line->saves.saved_ns <= balance->whole_ns + balance->whole_ns / 4;
+}
+
 /* Whether `a` tells more of their line than `b`: what can be changed there, rather than that it computes, or waits for
  * others; in the words of a rule, if there is one; that it is shared out unequally, because what all of them do is
  * rather shared out anew than removed; else the larger one. */
@@ -59,7 +65,7 @@ static bool is_better(const struct fix_first_cause *a, const struct fix_first_ca
 	if (!a->finding != !b->finding)
 		return a->finding;
 	if (a->is_balance != b->is_balance)
-		return a->is_balance;
+		return a->is_balance ? is_shared_out(a, b) : !is_shared_out(b, a);
 	return a->saves.saved_ns > b->saves.saved_ns;
 }
 
