@@ -16,7 +16,7 @@ enum { REPEAT_OPENS = 10, REPEAT_LOCKS = 400, READ_BYTES = 1024, DATABASE_PERCEN
 struct file_uses {
 	uint64_t opens, read_bytes, locks;
 	uint64_t written_bytes; /* by any process */
-	bool has_stack, is_of_place; /* of some call; of a call below the place */
+	bool has_stack, is_of_place; /* of some read; of a read below the place */
 };
 
 struct repeats {
@@ -54,7 +54,7 @@ static void visit_file(struct file_calls *f, const struct file_call *call)
 	file->opens += call->role == ROLE_OPEN ? call->calls - call->failed : 0;
 	file->read_bytes += call->role == ROLE_READ || call->role == ROLE_MAP ? call->bytes : 0;
 	file->locks += call->locks;
-	if (call->stack) {
+	if (call->stack && (call->role == ROLE_READ || call->role == ROLE_MAP)) {
 		file->has_stack = true;
 		file->is_of_place |= passes(&r->choice->own, call->image, call->stack, r->place);
 	}
