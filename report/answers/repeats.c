@@ -11,6 +11,9 @@
 /* So many opens of one file are worth a word, or so many locks; so much of each open must be read; so much of the
  * place's time must be in the database. */
 enum { REPEAT_OPENS = 10, REPEAT_LOCKS = 400, READ_BYTES = 1024, DATABASE_PERCENT = 10, MODULES = 64 };
+/* The place is about other things if it takes longer than this for each byte read, or for each lock: parsers written in
+ * Python take some 50 us for a byte. */
+enum { BYTE_NS = 100000, LOCK_NS = 5000000 };
 
 /* Calls on one file. */
 struct file_uses {
@@ -74,11 +77,15 @@ static bool is_read_again(const struct file_uses *file)
 	       file->written_bytes <= file->read_bytes / 2 && (file->is_of_place || !file->has_stack);
 }
 
-/* Whether the place's samples are in SQLite, whose files are locked for each query: of other databases, the place waits
- * in calls, which are counted. */
-static bool is_in_database(struct choice *k, const struct role *role, uint32_t place)
+/* CPU time of the place. SQLite's files are locked for each query: of other databases, the place waits in calls, which
+ * are counted. */
+struct place_time {
+	uint64_t all_ns, sqlite_ns;
+};
+
+static struct place_time place_time(struct choice *k, const struct role *role, uint32_t place)
 {
-	uint64_t all_ns = 0, inside_ns = 0;
+	struct place_time ret = {0};
 
 	array_each(const struct role_stack, s, role->stacks, role->stack_count) {
 		struct symbol_frame frames[MODULES];
@@ -90,23 +97,27 @@ static bool is_in_database(struct choice *k, const struct role *role, uint32_t p
 		count = symbols_native(k->context->symbols, s->image, s->stack, frames, MODULES);
 		for (size_t i = 0; i < count; i++)
 			is_inside |= text_any(text_begins_with, path_name(frames[i].module), "libsqlite3", "_sqlite3");
-		all_ns += s->ns;
-		inside_ns += is_inside ? s->ns : 0;
+		ret.all_ns += s->ns;
+		ret.sqlite_ns += is_inside ? s->ns : 0;
 	}
-	return inside_ns && inside_ns * 100 >= all_ns * DATABASE_PERCENT;
+	return ret;
 }
 
-static void repeats_words(struct repeats *r, const struct file_calls *f, bool is_in_database, struct buffer *ret)
+static void repeats_words(struct repeats *r, const struct file_calls *f, const struct place_time *time,
+			  struct buffer *ret)
 {
+	bool is_in_database = time->sqlite_ns && time->sqlite_ns * 100 >= time->all_ns * DATABASE_PERCENT;
 	size_t again = r->count, locked = r->count;
 
 	for (size_t i = 0; i < r->count; i++) {
 		const struct file_uses *file = &r->files[i];
 
-		if (is_read_again(file) && !is_systems_file(file_path(f, (uint32_t)i)) &&
+		if (is_read_again(file) && file->read_bytes >= time->all_ns / BYTE_NS &&
+		    !is_systems_file(file_path(f, (uint32_t)i)) &&
 		    (again == r->count || file->read_bytes > r->files[again].read_bytes))
 			again = i;
-		if (file->locks >= REPEAT_LOCKS && (locked == r->count || file->locks > r->files[locked].locks))
+		if (file->locks >= REPEAT_LOCKS && file->locks >= time->all_ns / LOCK_NS &&
+		    (locked == r->count || file->locks > r->files[locked].locks))
 			locked = i;
 	}
 	if (is_in_database && locked < r->count)
@@ -122,13 +133,15 @@ void fix_first_repeats(struct choice *k, struct fix_first_cause *cause)
 	struct repeats r = {.choice = k, .place = cause->place};
 	struct file_calls files = {.visit = visit_file, .more = &r};
 	SCOPED(buffer) words = {0};
+	struct place_time time;
 
 	/* what calls nothing of a library reads no file, and queries no database */
 	if (!cause->role || !cause->callee || !*cause->callee)
 		return;
 	r.process = cause->role->process;
+	time = place_time(k, cause->role, cause->place);
 	file_calls_read(&files, k->context);
-	repeats_words(&r, &files, is_in_database(k, cause->role, cause->place), &words);
+	repeats_words(&r, &files, &time, &words);
 	buffer_text(&cause->text, buffer_string(&words));
 	buffer_text(&cause->rest, buffer_string(&words));
 	file_calls_done(&files);

@@ -194,6 +194,16 @@ def rewrite(i):
         json.dump({str(k): list(range(20)) for k in range(i, i + 300)}, file)
     with open("state.json") as file:
         return len(json.load(file))
+def polls():
+    with open("state.json", "w") as file:
+        file.write("0" * 1300)
+    for _ in range(10):
+        with open("state.json") as file:
+            file.read()
+    return computes()
+def computes():
+    numbers = list(range(3000))
+    return sum(len(json.dumps(numbers)) for _ in until(1.8, 20))
 def price(shop, item):
     return shop.execute("select sum(price) from items where item = ?", (item,)).fetchone()
 def queries():
@@ -211,7 +221,7 @@ shop.commit()
 shop.close()
 globals()[sys.argv[1]]()
 END_OF_PROGRAM
-for kind in reads parses rewrites queries query; do
+for kind in reads parses rewrites polls queries query; do
 	rm -f shop.db
 	pillion -s cpu -o "again-$kind" "$python" again.py $kind >out 2>err
 	report analyze --json "again-$kind.pillion" >found.json 2>err
@@ -222,6 +232,8 @@ like "$(cat reads.text)" '; the same file is read again: settings\.json is opene
 unlike "$(cat parses.text)" 'read again' 'a file that is read once'
 like "$(cat rewrites.text)" 'again\.py:[0-9]+ rewrite' 'a file that is written anew: the place'
 unlike "$(cat rewrites.text)" 'read again' 'a file that is written anew before it is read'
+like "$(cat polls.text)" 'again\.py:[0-9]+ computes' 'a small file that others read: the place'
+unlike "$(cat polls.text)" 'read again' 'a small file that others read'
 if "$python" -c 'import _sqlite3, sys; sys.exit(".so" not in _sqlite3.__file__)' 2>err; then
 	like "$(cat queries.text)" '; a query in a loop: shop\.db is locked [0-9]+ times' 'a query in a loop'
 fi
