@@ -255,18 +255,28 @@ enum { CREATED_NS = 1000000 };
 static void link_thread_start(struct linker *l, uint32_t actor)
 {
 	const struct causality *s = l->causes;
+	const struct image *image = s->actors[actor].image;
+	const struct moment *all = l->of[MOMENT_CREATE].items;
+	size_t count = l->of[MOMENT_CREATE].count, at;
 	uint64_t start = s->actors[actor].start_ns, nearest_ns = UINT64_MAX;
 	/* else by an unrecorded call of the main thread */
-	uint32_t from = s->first_of_image[s->actors[actor].image - s->context->model->images];
+	uint32_t from = s->first_of_image[image - s->context->model->images];
 
-	list_each(const struct moment, c, &l->of[MOMENT_CREATE]) {
-		uint64_t ns = c->start_ns > start ? c->start_ns - start : start - c->start_ns;
+	at = first_place(i, 0, count, all[i].actor < from);
+	while (at < count && s->actors[all[at].actor].image == image) {
+		uint32_t creator = all[at].actor;
+		size_t next = first_place(i, at, count, all[i].actor <= creator);
 
-		if (s->actors[c->actor].image == s->actors[actor].image && c->actor != actor &&
-		    start <= c->end_ns && c->start_ns <= start + CREATED_NS && ns < nearest_ns) {
-			from = c->actor;
-			nearest_ns = ns;
+		at = first_place(i, at, next, all[i].end_ns < start);
+		for (; at < next && all[at].start_ns <= start + CREATED_NS; at++) {
+			uint64_t begin = all[at].start_ns, ns = begin > start ? begin - start : start - begin;
+
+			if (creator != actor && ns < nearest_ns) {
+				from = creator;
+				nearest_ns = ns;
+			}
 		}
+		at = next;
 	}
 	if (start)
 		graph_edge(&l->causes->graph, from, start - 1, actor, start);
