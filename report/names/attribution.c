@@ -250,8 +250,7 @@ static enum python_rank rank_without_generated(const char *file)
 	return is_users_file(file) && !attribution_is_generated(file) ? PYTHON_WANTED : PYTHON_UNWANTED;
 }
 
-/* Its `python -c` is a text of multiprocessing, which starts its workers by it. */
-static bool is_of_multiprocessing(const struct image *image)
+bool attribution_is_worker(const struct image *image)
 {
 	const char *option = image->command ? strstr(image->command, " -c ") : NULL;
 
@@ -408,7 +407,7 @@ bool attribution_stack(struct attribution *c, const struct image *image, uint32_
 	if (c->is_innermost)
 		return find_innermost(c, image, stack, ret, ret_is_users);
 	if (!symbols_python(c->symbols, image, stack,
-			    is_of_multiprocessing(image) ? rank_without_generated : rank_of_file, ret, &rank))
+			    attribution_is_worker(image) ? rank_without_generated : rank_of_file, ret, &rank))
 		return find_native(c, image, stack, ret, ret_is_users);
 	*ret_is_users = rank > PYTHON_UNWANTED;
 	return true;

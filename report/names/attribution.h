@@ -93,6 +93,8 @@ bool attribution_has_import(const struct image *image, uint32_t stack);
 bool attribution_is_library(const char *path);
 /* "<string>", "<class 'C'> compilation 3", but not what a person has typed. */
 bool attribution_is_generated(const char *file);
+/* Whether multiprocessing has started the process, by a text for `python -c`. */
+bool attribution_is_worker(const struct image *image);
 /* Whether a source file is a header of the system or of a compiler, whose functions are inlined into those of the user
  * or copied by a template, or a library's. */
 bool attribution_is_header(const char *file);

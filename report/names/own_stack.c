@@ -367,7 +367,7 @@ uint32_t own_stack_of(struct own_stacks *o, const struct image *image, uint32_t 
 	*known = o->stack_count;
 	count = stack ? symbols_pythons(o->attribution.symbols, image, stack, o->read, STACK_FRAMES) : 0;
 	now.is_import = count && attribution_has_import(image, stack);
-	if (count && !add_pythons(o, count, &now, false))
+	if (count && !add_pythons(o, count, &now, false) && !attribution_is_worker(image))
 		add_pythons(o, count, &now, true);
 	if (count && now.count && !now.callee && !now.is_import) {
 		SCOPED(buffer) callee = {0};
