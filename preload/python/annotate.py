@@ -163,7 +163,8 @@ class Profiler(type(sys)):
 
     @property
     def _is_profiler_enabled(self):
-        caller = str(sys._getframe(1).f_globals.get('__name__'))
+        back = sys._getframe().f_back
+        caller = str(back.f_globals.get('__name__')) if back else ''
         return vars(self)['_is_profiler_enabled'] or caller.startswith(COMPILERS)
 
     @_is_profiler_enabled.setter

@@ -269,7 +269,7 @@ static struct nvtx_string *shaped_text(const char *name, const char *group, cons
 static void group_set(struct values of, const struct nvtx_string *group, unsigned depth)
 {
 	for (const struct value *v = of.items; of.count--; v++)
-		if (v->tag == layout.tensor)
+		if (v->tag == layout.tensor && v->object != torch.undefined)
 			intern_set(&groups, (uintptr_t)v->object, (uint64_t)group);
 		else if (v->tag == layout.list && depth)
 			group_set(values_of_list(v), group, depth - 1);
