@@ -201,9 +201,8 @@ static bool ends_with(const struct choice *k, const struct role_call *wait, cons
 	       role_call_line(k->context, &last) == role_call_line(k->context, call);
 }
 
-/* Another role waits for each of these calls, two thirds of their time in all or more: they hardly overlap, because its
- * line asks for one at a time. Not so a single thread of the same process, which does one after the other in any case,
- * and ranks of MPI, which wait for each other. */
+/* Another role waits for each of these calls of several threads, two thirds of their time in all or more: they hardly
+ * overlap, because its line asks for one at a time. A single thread does one after the other in any case. */
 static void asking_words(const struct choice *k, const struct role *r, const struct role_call *call,
 			 struct buffer *text)
 {
@@ -212,14 +211,13 @@ static void asking_words(const struct choice *k, const struct role *r, const str
 
 	list_each(const struct role, other, k->roles)
 		array_each(const struct role_call, wait, other->calls, other->call_count)
-			if (other != r && (r->threads > 1 || r->process != other->process) && wait->is_users &&
-			    wait->kind != BLOCKED_MPI && wait->count >= call->count &&
+			if (other != r && wait->is_users && wait->count >= call->count &&
 			    wait->ns * 3 >= call->ns * 2 && (!found || wait->ns > found->ns) &&
 			    ends_with(k, wait, r, call)) {
 				found = wait;
 				asking = other;
 			}
-	if (!found)
+	if (!found || r->threads < 2)
 		return;
 	buffer_text(text, "; ");
 	role_words(asking, text);
