@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a place does again and again, by the calls on files that its process made: the same file read anew, one query of
- * a database after another. */
+/* What the process of a place does again and again, by its calls on files: it reads the same file anew, and makes one
+ * query of a database after another. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,10 +121,10 @@ static void repeats_words(struct repeats *r, const struct file_calls *f, const s
 			locked = i;
 	}
 	if (is_in_database && locked < r->count)
-		buffer_print(ret, "; a query in a loop: %s is locked %llu times",
+		buffer_print(ret, "; its process makes a query in a loop: %s is locked %llu times",
 			     path_name(file_path(f, (uint32_t)locked)), (unsigned long long)r->files[locked].locks);
 	else if (again < r->count)
-		buffer_print(ret, "; the same file is read again: %s is opened %llu times",
+		buffer_print(ret, "; its process reads the same file again: %s is opened %llu times",
 			     path_name(file_path(f, (uint32_t)again)), (unsigned long long)r->files[again].opens);
 }
 

@@ -227,17 +227,18 @@ for kind in reads parses rewrites polls queries query; do
 	report analyze --json "again-$kind.pillion" >found.json 2>err
 	first 'first["Text"]' >$kind.text
 done
-like "$(cat reads.text)" '; the same file is read again: settings\.json is opened [0-9]+ times' \
+like "$(cat reads.text)" '; its process reads the same file again: settings\.json is opened [0-9]+ times' \
 	'a file that is read again and again'
-unlike "$(cat parses.text)" 'read again' 'a file that is read once'
+unlike "$(cat parses.text)" 'reads the same file again' 'a file that is read once'
 like "$(cat rewrites.text)" 'again\.py:[0-9]+ rewrite' 'a file that is written anew: the place'
-unlike "$(cat rewrites.text)" 'read again' 'a file that is written anew before it is read'
+unlike "$(cat rewrites.text)" 'reads the same file again' 'a file that is written anew before it is read'
 like "$(cat polls.text)" 'again\.py:[0-9]+ computes' 'a small file that others read: the place'
-unlike "$(cat polls.text)" 'read again' 'a small file that others read'
+unlike "$(cat polls.text)" 'reads the same file again' 'a small file that others read'
 if "$python" -c 'import _sqlite3, sys; sys.exit(".so" not in _sqlite3.__file__)' 2>err; then
-	like "$(cat queries.text)" '; a query in a loop: shop\.db is locked [0-9]+ times' 'a query in a loop'
+	like "$(cat queries.text)" '; its process makes a query in a loop: shop\.db is locked [0-9]+ times' \
+		'a query in a loop'
 fi
-unlike "$(cat query.text)" 'in a loop|read again' 'one query that takes long'
+unlike "$(cat query.text)" 'in a loop|reads the same file again' 'one query that takes long'
 
 # Calls that a library makes have its name, too.
 cat >lib/site-packages/store.py <<'END_OF_MODULE'
