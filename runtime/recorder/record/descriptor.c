@@ -363,16 +363,3 @@ void descriptor_invalidate_range(unsigned first, unsigned last)
 	for (unsigned fd = first; fd <= last && fd <= last_described; fd++)
 		descriptor_invalidate((int)fd);
 }
-
-void descriptors_forget(void)
-{
-	uint32_t last = __atomic_load_n(&process.descriptor_last, __ATOMIC_RELAXED);
-
-	for (uint32_t i = 0; i <= last && i < PROCESS_DESCRIPTORS; i++) {
-		uint16_t state = __atomic_load_n(&process.descriptors[i], __ATOMIC_RELAXED);
-
-		if (state & 1)
-			__atomic_compare_exchange_n(&process.descriptors[i], &state, state & ~1, false,
-						    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-	}
-}

@@ -34,9 +34,6 @@ static inline void descriptor_invalidate(int fd)
 
 void descriptor_invalidate_range(unsigned first, unsigned last);
 
-/* All are described again when they are used. */
-void descriptors_forget(void);
-
 /* Describes `fd` in the trace, for calls that end at from_ticks or later. Takes up to four system calls, but once
  * only. */
 __attribute__((cold)) void descriptor_describe(int fd, uint64_t from_ticks);

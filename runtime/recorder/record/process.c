@@ -135,3 +135,16 @@ char *const *process_environment(void)
 {
 	return identity_exported();
 }
+
+void process_forget_descriptors(void)
+{
+	uint32_t last = __atomic_load_n(&process.descriptor_last, __ATOMIC_RELAXED);
+
+	for (uint32_t i = 0; i <= last && i < PROCESS_DESCRIPTORS; i++) {
+		uint16_t state = __atomic_load_n(&process.descriptors[i], __ATOMIC_RELAXED);
+
+		if (state & 1)
+			__atomic_compare_exchange_n(&process.descriptors[i], &state, state & ~1, false,
+						    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	}
+}

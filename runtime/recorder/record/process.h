@@ -41,6 +41,9 @@ void process_seen(const char *range);
 /* Appends a `bare` line: a program is started without the recorder, with the reason. "": it was not started at last. */
 void process_bare(const char *executable, const char *reason);
 
+/* All descriptors are described again when they are used. */
+void process_forget_descriptors(void);
+
 /* The NAME=value strings that a child needs, except LD_PRELOAD; NULL-terminated, valid for the life of the process. */
 char *const *process_environment(void);
 const char *process_library(void); /* path of the preloaded object, as LD_PRELOAD names it */

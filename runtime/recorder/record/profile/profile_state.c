@@ -2,6 +2,7 @@
 #include "runtime/recorder/record/profile/profile_state.h"
 
 #include "runtime/recorder/record/descriptor.h"
+#include "runtime/recorder/record/process.h"
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/sys.h"
 
@@ -32,7 +33,7 @@ void profile_begin(struct tf_header *header)
 	p->begin_ticks = clock_now();
 	for (uint32_t i = 0; i < process.traffic_count; i++)
 		p->early[i] = process.traffic[i][1 + TF_TRAFFIC_KEY] >> 8;
-	descriptors_forget(); /* those that events in the place of the image have described, for rows */
+	process_forget_descriptors(); /* those that events in the place of the image have described, for rows */
 	header->mode = TF_MODE_PROFILE;
 	__atomic_store_n(&process.profile, p, __ATOMIC_RELEASE);
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "runtime/recorder/record/descriptor.h"
+#include "runtime/recorder/record/process.h"
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/sys.h"
 
@@ -86,7 +86,7 @@ static void ring_next_table(struct record_ring *r)
 /* Descriptors and directories are described again when they are used. */
 static void ring_forget_descriptors(void)
 {
-	descriptors_forget();
+	process_forget_descriptors();
 	for (uint32_t i = 0; i < PROCESS_DIRECTORIES; i++)
 		__atomic_store_n(&process.directories[i], 0, __ATOMIC_RELAXED);
 }
