@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 /* AddressSanitizer finds what reads an array beyond its elements, though there is room for more. */
 #ifdef __SANITIZE_ADDRESS__
@@ -37,23 +35,11 @@ void *mem_alloc(size_t size)
 	return p;
 }
 
-/* An array of millions of items would cost a fault for each page. Whole pages, so that what moves it finds one mapping
- * with the same advice. */
-static void ask_for_huge_pages(void *array, size_t size)
-{
-	enum { LEAST = 2 << 20 };
-	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE) - 1, from = (uintptr_t)array & ~page;
-
-	if (size >= LEAST)
-		madvise((void *)from, (((uintptr_t)array + size + page) & ~page) - from, MADV_HUGEPAGE);
-}
-
 void *mem_resize(void *p, size_t size)
 {
 	p = realloc(p, size ? size : 1);
 	if (!p)
 		mem_failed();
-	ask_for_huge_pages(p, size);
 	return p;
 }
 
