@@ -53,9 +53,9 @@ struct trace_bits {
 
 /* A definition. Its bytes are not contiguous, see trace_blob. */
 struct blob {
-	uint64_t offset : 48; /* of its first data slot */
-	uint64_t length : 16;
+	uint64_t offset; /* of its first data slot */
 	uint32_t id;
+	uint16_t length;
 	uint8_t type; /* enum tf_blob_kind */
 };
 
