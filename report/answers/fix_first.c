@@ -209,6 +209,8 @@ static void asking_words(const struct choice *k, const struct role *r, const str
 	const struct role_call *found = NULL;
 	const struct role *asking = NULL;
 
+	if (r->threads < 2)
+		return;
 	list_each(const struct role, other, k->roles)
 		array_each(const struct role_call, wait, other->calls, other->call_count)
 			if (other != r && wait->is_users && wait->count >= call->count &&
@@ -217,7 +219,7 @@ static void asking_words(const struct choice *k, const struct role *r, const str
 				found = wait;
 				asking = other;
 			}
-	if (!found || r->threads < 2)
+	if (!found)
 		return;
 	buffer_text(text, "; ");
 	role_words(asking, text);

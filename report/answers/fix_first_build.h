@@ -26,7 +26,7 @@ void fix_first_propose(struct choice *k, struct fix_first_cause *cause);
 /* spine_cause.c: the places where a role computes. False: no samples tell them. */
 bool fix_first_spines(struct choice *k, const struct role *r);
 
-/* repeats.c: adds what the place does again and again, by the calls on files that its process made. */
+/* repeats.c: adds what the process of the place does again and again, by its calls on files. */
 void fix_first_repeats(struct choice *k, struct fix_first_cause *cause);
 
 /* The role that waits for this one for half of its time, and the call in which it does, unless ret_call is NULL. NULL:
