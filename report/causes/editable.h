@@ -21,7 +21,7 @@ struct editable {
 	enum editable_kind kind;
 	enum blocked_kind waits; /* of a call: what it does while it blocks */
 	enum traffic_role role;	 /* of a call */
-	uint16_t does;		 /* likewise: FUNCTION_* */
+	uint32_t does;		 /* likewise: FUNCTION_* */
 	char *name;		 /* of a call, a kernel, a program; "": none. Owned */
 	struct symbol_frame frame;
 	bool has_frame, is_users;

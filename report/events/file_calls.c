@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/text.h"
 #include "report/events/filter.h"
 
 static void enter_image(struct file_calls *f, const struct image *image)
@@ -25,8 +24,7 @@ static struct file_function function_of(struct file_calls *f, uint32_t id)
 				      : k.does & FUNCTION_STATS	    ? METADATA_STAT
 				      : k.does & FUNCTION_RENAMES ? METADATA_CHANGE
 								    : METADATA_NONE,
-				      function && text_any(text_begins_with, function->name, "fcntl", "flock",
-							   "lockf")};
+				      k.does & FUNCTION_LOCKS_FILE};
 }
 
 static uint32_t file_of(struct file_calls *f, const struct descriptor *d)

@@ -24,6 +24,9 @@ Test(function_kind, the_longest_word_applies)
 	cr_expect_eq(of("sem_post").does, FUNCTION_WAKES);
 	cr_expect_eq(of("killpg").does, FUNCTION_SIGNALS);
 	cr_expect_eq(of("pthread_kill").does, 0);
+	cr_expect_eq(of("fcntl64").does, FUNCTION_LOCKS_FILE);
+	cr_expect_eq(of("lockf64").does, FUNCTION_LOCKS_FILE);
+	cr_expect_eq(of("flockfile").does, 0, "a lock of the program");
 }
 
 Test(function_kind, a_word_within_a_name_tells_nothing)

@@ -36,7 +36,9 @@ static const struct {
 	{"pthread_mutex_trylock pthread_rwlock_try pthread_spin_trylock", {BLOCKED_LOCK, .does = FUNCTION_POLLS}},
 	{"pthread_mutex_unlock pthread_rwlock_unlock", {BLOCKED_LOCK, .does = FUNCTION_WAKES}},
 	{"pthread_spin_lock", {BLOCKED_LOCK, .does = FUNCTION_LOCKS | FUNCTION_POLLS}},
-	{"pthread_spin_unlock flock ftrylockfile lockf", {BLOCKED_LOCK}},
+	{"pthread_spin_unlock flockfile ftrylockfile", {BLOCKED_LOCK}},
+	{"flock lockf", {BLOCKED_LOCK, .does = FUNCTION_LOCKS_FILE}},
+	{"fcntl", {BLOCKED_OTHER, .does = FUNCTION_LOCKS_FILE}},
 
 	{"poll ppoll select pselect epoll_wait epoll_pwait", {BLOCKED_POLL, .does = FUNCTION_POLLS | FUNCTION_AWAITS}},
 	{"pause sigsuspend sigwait sigtimedwait", {BLOCKED_POLL}},

@@ -51,6 +51,7 @@ enum {
 	FUNCTION_STATS = 1 << 13,   /* asks about the name of a file */
 	FUNCTION_RENAMES = 1 << 14, /* changes names or attributes of files */
 	FUNCTION_SIGNALS = 1 << 15, /* sends a signal */
+	FUNCTION_LOCKS_FILE = 1 << 16,
 };
 
 /* Of calls of CUDA: the parts of their names. */
@@ -123,7 +124,7 @@ enum openmp_class { OPENMP_NOTHING, OPENMP_REGION, OPENMP_CRITICAL, OPENMP_ORDER
 
 struct function_kind {
 	uint8_t waits, role, traffic; /* enum blocked_kind, traffic_role, traffic_kind */
-	uint16_t does;		      /* FUNCTION_* */
+	uint32_t does;		      /* FUNCTION_* */
 	uint16_t cuda;		      /* CUDA_*; 0: not of CUDA */
 	uint32_t parallel;	      /* PARALLEL_* */
 	uint8_t match;		      /* enum mpi_class, nccl_class or openmp_class */
