@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "runtime/recorder/loader/dso.h"
 #include "runtime/recorder/recorder.h"
 
 /* ---- the real functions ---- */

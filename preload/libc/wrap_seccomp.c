@@ -5,7 +5,6 @@
 #include <linux/seccomp.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 
 #include "preload/hook/hook.h"
 #include "runtime/recorder/record/process.h"

@@ -3,7 +3,6 @@
  * safe in a signal handler. */
 #include "preload/libc/wrap_signal.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 #include "preload/hook/hook_record.h"

@@ -2,7 +2,6 @@
 /* System calls that libstdc++, Rust and liburing make by syscall(), because libc has no function for them. Entered by a
  * jump from syscall_<architecture>.S, so the arguments are where the program put them; those that it did not pass are
  * undefined. */
-#include <sys/syscall.h>
 
 #include "runtime/recorder/stack/altstack.h"
 #include "runtime/recorder/stack/sample.h"

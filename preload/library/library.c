@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/shared/common/hot.h"
 #include "preload/library/library.h"
 
 #include <string.h>

@@ -5,7 +5,6 @@
 #include <errno.h>
 
 #include "runtime/recorder/device/cupti.h"
-#include "runtime/recorder/record/names.h"
 #include "runtime/recorder/record/process.h"
 #include "runtime/shared/base/text.h"
 

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/recorder/loader/dso.h"
 #include "runtime/recorder/stack/object.h"
 
 uintptr_t ompt_library_start, ompt_library_end;

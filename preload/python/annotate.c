@@ -3,7 +3,6 @@
 #include "preload/python/annotate.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 #include "runtime/recorder/record/event.h"

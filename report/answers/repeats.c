@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "report/answers/fix_first_build.h"
-#include "report/base/text.h"
 #include "report/events/file_calls.h"
 
 /* So many opens of one file are worth a word, or so many locks; so much of each open must be read; so much of the

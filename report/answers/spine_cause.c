@@ -7,7 +7,6 @@
 #include "report/answers/input_wait.h"
 #include "report/answers/spine.h"
 #include "report/base/table/name.h"
-#include "report/base/text.h"
 
 /* So much of a role's time is told. */
 enum { END_PERCENT = 2 };

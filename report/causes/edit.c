@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "report/causes/function.h"
-#include "report/events/reading.h"
 
 /* WHAT~PATTERN=VALUE: what it changes, and by how much. */
 struct wish {

@@ -6,7 +6,6 @@
 
 #include "report/causes/causes_build.h"
 #include "report/events/stacks/samples.h"
-#include "report/events/traffic.h"
 #include "report/events/usage.h"
 
 /* Calls that wait for all streams of a device. */

@@ -2,7 +2,6 @@
 /* Arrow IPC files (arrow.apache.org/docs/format/Columnar.html): messages, each a FlatBuffer with the bytes of the
  * columns behind it, then a footer that lists them. The FlatBuffers are those of Schema.fbs, Message.fbs and File.fbs
  * of the format's version 5. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the parts of export_chrome write with: texts that are made once, and the members of an event. */
-#include <stdlib.h>
 
 #include "report/base/table/json_writer.h"
 #include "report/export/export_chrome.h"

@@ -9,7 +9,6 @@
 #include "report/base/table/protobuf.h"
 #include "report/causes/path.h"
 #include "report/events/cuda/memory.h"
-#include "report/events/stacks/samples.h"
 #include "report/export/export.h"
 #include "report/export/perfetto_trace.h"
 #include "report/time/profile.h"

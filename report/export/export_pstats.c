@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/table/aggregate.h"
 #include "report/base/text.h"
 #include "report/events/filter.h"
 #include "report/events/nvtx/nvtx_function.h"

@@ -2,7 +2,6 @@
 /* Parquet files: numbers as differences (DELTA_BINARY_PACKED), which suits times and ids, each column of a row group as
  * one page. The layout is that of the Parquet format 2.11 (github.com/apache/parquet-format: README.md, Encodings.md,
  * parquet.thrift), its headers are in Thrift's compact protocol. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

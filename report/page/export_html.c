@@ -2,7 +2,6 @@
 /* html: the whole report in one self-contained page. The page is in report/page/view/; this file inserts the data. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/page/export_html.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/time/recorded.h"
 
-#include "report/events/stacks/samples.h"
 
 /* NULL: the run is recorded as a whole. */
 static const struct ranges *ranges_of(const struct model *m, const struct process *p)

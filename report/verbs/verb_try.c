@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* try: runs two commands in turn, and judges whether the second one is slower. */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 

@@ -3,7 +3,6 @@
  * that died inside one, and applies --kill at the end of a range that requests it. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Supervises COMMAND, which shares our process group and terminal. Signals of the terminal and of the group reach it
  * without us; signals sent to us alone are forwarded. All signals are blocked and read one by one, without handlers. */
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CPU time in which threads poll for others: known from recorded and counted calls, without samples. */
-#include <stdlib.h>
 
 #include "report/answers/roles/role.h"
 #include "report/tables/run/own_cost.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cpu_starved, cpu_oversubscribed: threads were runnable and waited for a CPU. The cause is either other programs on
  * the CPUs, or more runnable threads in the job than its affinity mask and its quota allow CPUs. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/answers/rule.h"

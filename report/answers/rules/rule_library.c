@@ -2,7 +2,6 @@
 /* tensor_dims: matrix products whose sizes prevent tensor cores from being used, or slow them down. The sizes must
  * be multiples of 16 bytes of the data type (NVIDIA, Matrix Multiplication Background User's Guide). */
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "report/answers/rule.h"
 #include "report/read/operation.h"

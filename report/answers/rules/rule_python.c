@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "report/answers/rule.h"
-#include "report/events/reading.h"
 #include "report/names/python.h"
 #include "report/read/job/process_tree.h"
 

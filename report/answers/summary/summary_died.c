@@ -7,7 +7,6 @@
 #include <sys/wait.h>
 
 #include "report/answers/summary/summary_time.h"
-#include "report/base/newer_libc.h"
 #include "report/base/text.h"
 #include "report/causes/where/look.h"
 #include "report/names/attribution.h"

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/causes/where/place.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 /* WOKEN_NS: what a signal makes a thread do may come that much before the launcher's look. */
 enum { FEW_THREADS = 64, WOKEN_NS = 500000000, STACKS_BACK = 16 };

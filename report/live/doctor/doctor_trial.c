@@ -4,7 +4,6 @@
 #include "report/live/doctor/doctor.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPUs of this machine, as NVML tells of them. It is opened by this program only, once. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/events/energy/energy.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* correlated: host calls with the device operations that they submitted, from correlate.h. device_facts: other
  * device records. */
-#include <errno.h>
 
 #include "report/events/cuda/correlate.h"
 #include "report/tables/report.h"

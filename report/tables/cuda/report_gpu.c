@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_gpu_kern_sum, cuda_gpu_kern_gb_sum, cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum, cuda_gpu_sum: device records
  * by name. */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "report/events/cuda/attribute.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nvtx_gpu_proj_trace, nvtx_gpu_proj_sum, nvtx_kern_sum: NVTX ranges with the device operations of the calls inside
  * them. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pytorch_ops: each kernel with the PyTorch operator that launched it, in the columns of PyProf. */
-#include "report/events/cuda/gap.h"
 #include "report/tables/ops/ops.h"
 #include "report/tables/report.h"
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/events/cuda/graph.h"
 #include "report/events/cuda/kernel.h"
 #include "report/events/cuda/memory.h"
 #include "report/events/filter.h"

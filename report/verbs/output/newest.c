@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/read/job/model.h"
 #include "report/verbs/verb.h"
 
 static bool is_packed(const char *path)

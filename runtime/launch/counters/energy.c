@@ -3,7 +3,6 @@
  * crashes in it harms neither COMMAND nor the launcher. */
 #include "runtime/launch/counters/energy.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>

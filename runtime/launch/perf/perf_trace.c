@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the samples of one process image as a trace file (runtime/shared/format/trace_format.h) with via =
  * TF_VIA_OBSERVED. Each thread fills one chunk in memory, which is written again at each flush until it is full. */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

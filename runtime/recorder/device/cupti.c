@@ -2,7 +2,6 @@
 /* When CUPTI records: opening it, pauses outside a capture range, the last flush. */
 #include "runtime/recorder/device/cupti.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

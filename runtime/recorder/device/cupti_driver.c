@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/recorder/device/cupti_driver.h"
 
-#include <stddef.h>
 
 #include "runtime/recorder/loader/dso.h"
 

@@ -5,7 +5,6 @@
 
 #include "runtime/recorder/record/process.h"
 #include "runtime/recorder/record/thread/spare_stack.h"
-#include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/sys.h"
 
 enum { IMAGES_PER_BLOCK = TF_IMAGE_BLOCK_BYTES / TF_IMAGE_BYTES };

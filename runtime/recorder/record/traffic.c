@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "runtime/recorder/record/profile/profile.h"
 #include "runtime/recorder/record/thread/thread.h"
 #include "runtime/shared/common/sys.h"
 

@@ -5,7 +5,6 @@
 #include <sys/auxv.h>
 #include <ucontext.h>
 
-#include "runtime/recorder/loader/dso.h"
 #include "runtime/recorder/loader/readable.h"
 #include "runtime/recorder/record/event.h"
 #include "runtime/recorder/record/process_state.h"

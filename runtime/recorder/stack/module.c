@@ -11,7 +11,6 @@
 #include "runtime/recorder/loader/maps.h"
 #include "runtime/recorder/python/pystack.h"
 #include "runtime/recorder/record/event.h"
-#include "runtime/recorder/record/process_state.h"
 #include "runtime/recorder/stack/object.h"
 #include "runtime/shared/common/sys.h"
 

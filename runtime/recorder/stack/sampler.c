@@ -5,7 +5,6 @@
 
 #include "runtime/recorder/record/process_state.h"
 #include "runtime/recorder/stack/altstack.h"
-#include "runtime/recorder/stack/sample_mask.h"
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/sys.h"
 

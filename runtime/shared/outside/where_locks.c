@@ -2,7 +2,6 @@
 /* Locks of files. /proc/locks has who took a lock, but not who has it: locks of flock(2) and of open file descriptions
  * go with the descriptor to children, and to nobody when it is closed. The fdinfo of a descriptor has its locks. */
 #include <dirent.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #include "runtime/recorder/record/thread/spare_stack.h"
 
 #include "runtime/recorder/record/thread/thread.h"
-#include "runtime/shared/common/hot.h"
 #include "runtime/shared/common/sys.h"
 
 /* A walk of 512 frames and the blobs of a new stack with Python frames take less than 28 KB. Below all is a guard. */
