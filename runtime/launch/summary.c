@@ -40,22 +40,24 @@ static bool is_printer(const struct run *run)
 	return run->is_creator || !run->key[0];
 }
 
-static int claim_open(const struct run *run, int flags)
+/* A file of the capture: .summary says that a rank prints or has printed the summary, .left that the one which would
+ * print it has failed, and has left it to the others. */
+static bool mark_open(const struct run *run, const char *name, int flags)
 {
 	char path[PATH_MAX + 16];
+	int fd;
 
-	snprintf(path, sizeof(path), "%s/.summary", run->directory);
-	return open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0600);
+	snprintf(path, sizeof(path), "%s/%s", run->directory, name);
+	fd = open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
 }
 
 /* Whether this rank is the first that prints a summary of the capture. */
 static bool summary_claim(const struct run *run)
 {
-	int fd = run->key[0] && !end.is_ours ? claim_open(run, O_WRONLY | O_CREAT | O_EXCL) : -1;
-
-	if (fd >= 0)
-		close(fd);
-	end.is_ours |= fd >= 0 || !run->key[0];
+	end.is_ours |= !run->key[0] || mark_open(run, ".summary", O_WRONLY | O_CREAT | O_EXCL);
 	return end.is_ours;
 }
 
@@ -66,26 +68,16 @@ static void path_print(const struct run *run)
 		path_say(run);
 }
 
-/* Whether another rank prints, or has printed. */
-static bool is_claimed(const struct run *run)
-{
-	int fd = claim_open(run, O_RDONLY);
-
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
-}
-
 /* Whether this rank prints. If the rank that created the capture was killed, another one that received SIGTERM does. */
 static bool summary_begin(const struct run *run)
 {
 	uint64_t limit_ns = end.terminated_ns + EARLY_MS * 1000000ull;
 	bool is_first;
 
-	if (!is_printer(run)) {
+	if (!is_printer(run) && !mark_open(run, ".left", O_RDONLY)) {
 		if (!end.terminated_ns)
 			return false;
-		while (!is_claimed(run) && clock_monotonic_ns() < limit_ns)
+		while (!mark_open(run, ".summary", O_RDONLY) && clock_monotonic_ns() < limit_ns)
 			wait_step();
 	}
 	is_first = summary_claim(run);
@@ -259,6 +251,18 @@ static bool end_is_awaited(const struct run *run)
 	return run->key[0] && was_told && is_said;
 }
 
+/* srun learns of a rank that has failed, and ends the others, when this launcher ends. */
+static bool is_left_to_others(const struct run *run)
+{
+	unsigned started;
+	bool is_left = run->key[0] && run->status && verdict_is_printed(run) &&
+		       capture_launchers_running(run->directory, &started);
+
+	if (is_left && is_printer(run))
+		mark_open(run, ".left", O_WRONLY | O_CREAT);
+	return is_left;
+}
+
 /* Whether the log says why the job ends, and somebody waits for that: not the person who presses Ctrl-C. */
 static bool is_hurried(const struct run *run)
 {
@@ -277,9 +281,7 @@ void summary_print(struct run *run)
 	end.limit_ns = is_hurried(run) ? clock_monotonic_ns() + HURRIED_MS * 1000000ull : UINT64_MAX;
 	if (is_printer(run))
 		path_print(run);
-	if (end_is_awaited(run))
-		return;
-	if (!summary_begin(run))
+	if (end_is_awaited(run) || is_left_to_others(run) || !summary_begin(run))
 		return;
 	path_print(run);
 	others_wait(run);

@@ -37,20 +37,32 @@ static void descriptors_close(void)
 static void witness_start(void)
 {
 	pid_t launcher = getpid();
+	sigset_t one;
 
 	witness = fork(); /* with all signals blocked */
 	if (witness)
 		return;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGTTIN, SIG_IGN);
+	sigemptyset(&one);
+	sigaddset(&one, SIGTTIN);
+	sigprocmask(SIG_UNBLOCK, &one, NULL); /* see witness_reset() */
 	descriptors_close();
 	while (getppid() == launcher)
 		pause();
 	_exit(0);
 }
 
-/* It is not waited for at once: whoever sent a signal may send SIGKILL meanwhile. */
-static void witness_replace(void)
+/* Has the signal no longer pending. Slurm sends SIGCONT to each process of a list, and then SIGTERM to those of the
+ * same list, in which a new witness would not be: a signal that stops removes a pending SIGCONT, also where it is
+ * ignored. After another signal a new process is the witness. The old one is not waited for at once: whoever sent the
+ * signal may send SIGKILL meanwhile. */
+static void witness_reset(int signal)
 {
+	if (signal == SIGCONT) {
+		kill(witness, SIGTTIN);
+		return;
+	}
 	if (last > 0)
 		waitpid(last, NULL, 0);
 	last = witness;
@@ -95,6 +107,13 @@ static bool has_left_its_group(pid_t command)
 	return getpgrp() == getpid() && getpgid(command) != getpgrp();
 }
 
+static bool has_ended(pid_t command)
+{
+	siginfo_t info = {0};
+
+	return !waitid(P_PID, (id_t)command, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid;
+}
+
 bool witness_has(const struct run *run, const siginfo_t *info)
 {
 	bool waits_long = is_in_step || getpgid(info->si_pid) == getpgrp();
@@ -109,13 +128,13 @@ bool witness_has(const struct run *run, const siginfo_t *info)
 		return true;
 	}
 	for (int ms = 0; !is_pending(witness, signal); ms += STEP_MS) {
-		if (ms >= (waits_long ? LONG_WAIT_MS : WAIT_MS))
+		if (ms >= (waits_long ? LONG_WAIT_MS : WAIT_MS) || has_ended(run->child))
 			return false;
 		nanosleep(&step, NULL);
 	}
 	/* A new process has no signal pending. One that has come again meanwhile, as the first one came, is not pending
 	 * in it either. */
-	witness_replace();
+	witness_reset(signal);
 	sigpending(&pending);
 	repeated = sigismember(&pending, signal) && !is_pending(witness, signal) ? signal : 0;
 	return true;

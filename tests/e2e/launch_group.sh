@@ -49,6 +49,34 @@ is "$? $(tr '\n' ' ' <seen)" '5 ready SIGUSR1 SIGUSR1 SIGUSR1 SIGUSR2 SIGTERM ' 
 	'a signal to the group of a rank reaches COMMAND once, one to the launcher, too'
 is "$(ps -o pid= --ppid $launcher; pgrep -g $launcher)" '' 'no process is left'
 
+# Slurm sends SIGCONT and then SIGTERM to each process of one list. The launcher forwards SIGWINCH after that.
+cat >list.py <<'END'
+import signal
+seen = open("seen", "w", buffering=1)
+watched = {signal.SIGCONT, signal.SIGTERM, signal.SIGWINCH}
+signal.pthread_sigmask(signal.SIG_BLOCK, watched)
+print("ready", file=seen)
+number = 0
+while number != signal.SIGWINCH:
+    number = signal.sigwait(watched)
+    print(signal.Signals(number).name, file=seen)
+END
+rm -f seen
+SLURM_JOB_ID=7 "$PILLION" -o list python3 list.py 2>err &
+launcher=$!
+eventually lines 1 2>/dev/null
+mapfile -t children < <(cat /proc/$launcher/task/*/children | tr ' ' '\n' | grep .)
+for signal in CONT TERM; do
+	for pid in $launcher "${children[@]}"; do
+		kill -$signal "$pid" 2>/dev/null
+	done
+	eventually grep -q $signal seen
+	sleep 0.1
+done
+kill -WINCH $launcher
+wait $launcher
+is "$(tr '\n' ' ' <seen)" 'ready SIGCONT SIGTERM SIGWINCH ' 'SIGCONT and SIGTERM to a list of processes come once'
+
 # A launcher that is killed leaves nothing but COMMAND.
 rm -f seen
 SLURM_JOB_ID=7 "$PILLION" -o killed python3 count.py 2>err &
@@ -110,6 +138,21 @@ is $? 143 'a rank that SIGTERM ends: status'
 wait "${pids[2]}"
 is "$(cat err.? | grep -c "^$capture_line ranks.pillion$") $(cat err.? | grep -c '^recording ')" '1 1' \
 	'one of the other ranks prints the summary of a rank that was killed'
+
+# The rank that created the capture fails: whoever started the ranks may wait for it to end the others.
+SLURM_JOB_ID=7 SLURM_STEP_ID=1 SLURM_PROCID=0 PILLION_STATS=summary "$PILLION" -o left sh -c \
+	'until [ -e second ]; do sleep 0.1; done; kill -SEGV $$' 2>err.0 &
+first=$!
+eventually test -d left.pillion
+SLURM_JOB_ID=7 SLURM_STEP_ID=1 SLURM_PROCID=1 PILLION_STATS=summary "$PILLION" -o left sh -c \
+	'echo >second; until [ -e over ]; do sleep 0.1; done' 2>err.1 &
+second=$!
+wait $first
+is "$? $(grep -c '^DIED FIRST' err.0) $(grep -c "^$capture_line" err.0) $(grep -c '^recording ' err.0)" '139 1 1 0' \
+	'a rank that fails before the others says why, and ends without a summary'
+echo >over
+wait $second
+is "$? $(grep -c "^$capture_line" err.1) $(grep -c '^recording ' err.1)" '0 0 1' 'which another one prints at its end'
 
 # SIGTERM while the summary is printed: by a report that waits for it.
 mkdir -p prefix/libexec/pillion prefix/lib/pillion prefix/bin
