@@ -67,7 +67,11 @@ struct row_of_calls {
 	uint64_t start_ns, end_ns;
 	enum calls_kind kind;
 	bool is_alone;	   /* of MPI: it waits for no other rank */
-	uint32_t found;	   /* of sleeps: the actor whose end the thread found then */
+	/* of sleeps */
+	uint32_t stack;
+	bool looks;	      /* it asked for something between them */
+	uint64_t first_end_ns, last_start_ns; /* the end of the first one, the start of the last one */
+	uint32_t found;	   /* the actor whose end, or whose doing, the thread found then */
 	uint64_t found_ns; /* when that had ended; 0: nothing known */
 };
 

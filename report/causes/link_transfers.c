@@ -339,6 +339,50 @@ static uint32_t started_before(const struct linker *l, const struct moment *wait
 	return found != NODE_NONE && wait->end_ns - until_ns > LATE_NS ? NODE_NONE : found;
 }
 
+/* When the actor was last not in a long call, before that time, or has ended. */
+static uint64_t last_doing(const struct linker *l, uint32_t actor, uint64_t ns)
+{
+	uint64_t end_ns = l->causes->actors[actor].end_ns;
+
+	return end_ns < ns ? end_ns : linker_last_running(l, NULL, actor, ns);
+}
+
+/* Whoever looks for something between sleeps waits for the one that did nothing while it slept but for the first time
+ * and the last one; of several, as first_running_of. */
+static void link_looks(struct linker *l, uint32_t actor, struct row_of_calls *row)
+{
+	const struct causality *s = l->causes;
+	size_t process = s->actors[actor].image->process;
+
+	for (uint32_t i = 0; i < s->actor_count; i++) {
+		const struct actor *a = &s->actors[i];
+		uint64_t ns;
+
+		if (i == actor || a->is_stream || a->start_ns >= row->last_start_ns ||
+		    !is_family(l, process, a->image->process))
+			continue;
+		ns = last_doing(l, i, row->end_ns);
+		if (ns <= row->last_start_ns || ns + 1 >= row->end_ns || (row->found_ns && row->found_ns <= ns) ||
+		    last_doing(l, i, row->last_start_ns) > row->first_end_ns)
+			continue;
+		row->found_ns = ns + 1;
+		row->found = i;
+	}
+	if (row->found_ns)
+		graph_edge(&l->causes->graph, row->found, row->found_ns - 1, actor, row->found_ns);
+}
+
+static void link_all_looks(struct linker *l)
+{
+	const struct rows_of_calls *all = &l->sleeps;
+
+	for (uint32_t i = 0; i < l->causes->actor_count && l->causes->actor_count <= FAMILY_MOST; i++)
+		for (size_t k = all->first[i]; k < all->first[i + 1]; k++)
+			if (all->items[k].looks && !all->items[k].found_ns &&
+			    all->items[k].last_start_ns > all->items[k].start_ns)
+				link_looks(l, i, &all->items[k]);
+}
+
 /* Of a wait that does not tell for which thread it was. */
 static uint32_t thread_cause(const struct linker *l, size_t *places, const struct moment *wait, uint64_t *ret_ns)
 {
@@ -513,6 +557,7 @@ void link_only_causes(struct linker *l)
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++)
 		for (size_t i = 0; i < l->of[kinds[k]].count; i++)
 			link_only_cause(l, &all, places, kinds[k], &l->of[kinds[k]].items[i]);
+	link_all_looks(l);
 	free(all.processes.items);
 	free(all.sends.items);
 	free(all.writes.items);

@@ -90,7 +90,8 @@ struct reading_calls {
 	uint64_t idle_ns; /* since the last call of MPI: in long sleeps and yields */
 	struct hidden hidden; /* of the thread */
 	bool is_python, has_children; /* the image; its process */
-	bool has_found; /* a process that has ended, since the last sleep */
+	bool has_found; /* a process that has ended, or data, since the last sleep */
+	bool has_looked; /* likewise, whether something has happened */
 	struct known_channel {
 		const struct descriptor *descriptor;
 		uint64_t channel;
@@ -260,10 +261,13 @@ static void row_add(const struct reading_calls *r, struct rows_of_calls *all, st
 {
 	struct row_of_calls *last = all->count > all->first[r->actor] ? &all->items[all->count - 1] : NULL;
 
-	if (last && idle_ns != UINT64_MAX && is_next(last, &c, idle_ns))
+	if (last && idle_ns != UINT64_MAX && last->stack == c.stack && is_next(last, &c, idle_ns)) {
 		last->end_ns = c.end_ns;
-	else
+		last->last_start_ns = c.start_ns;
+		last->looks |= c.looks;
+	} else {
 		list_add(all, c);
+	}
 }
 
 static void mpi_add(struct reading_calls *r, const struct event *e)
@@ -281,12 +285,19 @@ static void mpi_add(struct reading_calls *r, const struct event *e)
 }
 
 /* What looks between sleeps may be too short to be recorded. */
-static void sleep_add(struct reading_calls *r, uint64_t start_ns, uint64_t end_ns)
+static void sleep_add(struct reading_calls *r, uint64_t start_ns, uint64_t end_ns, uint32_t stack)
 {
-	struct row_of_calls c = {.start_ns = start_ns, .end_ns = end_ns, .kind = CALLS_SLEEP};
+	struct row_of_calls c = {.start_ns = start_ns, .end_ns = end_ns, .kind = CALLS_SLEEP, .stack = stack,
+				 .looks = r->has_looked, .first_end_ns = end_ns, .last_start_ns = start_ns};
 
 	row_add(r, &r->linker->sleeps, c, r->has_found ? UINT64_MAX : 0);
-	r->has_found = false;
+	r->has_found = r->has_looked = false;
+}
+
+/* Whether it asks if something has happened: for events, for the name of a file. */
+static bool is_look(const struct function *f)
+{
+	return f->group == TF_GROUP_OSRT && (f->kind.waits == BLOCKED_POLL || f->kind.does & FUNCTION_STATS);
 }
 
 static void moment_add(struct reading_calls *r, const struct event *e)
@@ -301,6 +312,7 @@ static void moment_add(struct reading_calls *r, const struct event *e)
 		r->idle_ns += causes_ns(r->linker->causes, r->image, e->ticks) -
 			      causes_ns(r->linker->causes, r->image, event_start(e));
 	}
+	r->has_looked |= is_look(trace_function(r->image->trace, e->id));
 	if (e->duration < r->wait_ticks && (!kind || kind >= MOMENT_POLL))
 		return;
 	if (kind >= MOMENT_READ && kind <= MOMENT_SEND)
@@ -321,9 +333,9 @@ static void moment_add(struct reading_calls *r, const struct event *e)
 		m.is_interpreter = takes_interpreter(trace_function(r->image->trace, e->id));
 	if (kind == MOMENT_SPAWN || m.end_ns - m.start_ns >= CAUSES_WAIT_NS)
 		m.what = call_of(r, kind, e);
-	r->has_found |= kind == MOMENT_CHILD && m.value;
+	r->has_found |= (kind == MOMENT_CHILD && m.value) || (kind >= MOMENT_READ && kind <= MOMENT_SEND);
 	if (is_sleep(trace_function(r->image->trace, e->id)))
-		sleep_add(r, m.start_ns, m.end_ns);
+		sleep_add(r, m.start_ns, m.end_ns, event_stack(e));
 	if (m.end_ns - m.start_ns >= CAUSES_WAIT_NS) {
 		list_add(&r->linker->long_calls, (struct actor_call){m.start_ns, m.end_ns});
 		if (m.what != NODE_NONE)

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What threads wait for that sleep and look in turn. */
+#include "report/causes/causes.h"
+#include "report/causes/saving.h"
+#include "rule_fixture.h"
+
+static struct writer_thread worker;
+static uint16_t f_sleep, f_stat;
+
+static void begin_threads(void)
+{
+	const uint32_t at[] = {1};
+
+	writer_init(&w, 1, 10, 1, BEGIN);
+	f_sleep = writer_function(&w, TF_GROUP_OSRT, "clock_nanosleep");
+	f_stat = writer_function(&w, TF_GROUP_OSRT, "stat64");
+	writer_thread(&w, &host, 10, "main", 4 * TF_PAGE);
+	writer_thread(&w, &worker, 11, "worker", 4 * TF_PAGE);
+	writer_page(&worker)->start_ticks = BEGIN;
+	writer_page(&worker)->end_ticks = BEGIN + 290 * MS;
+	writer_python_code(&worker, 1, 7, "/home/u/job.py", "make");
+	writer_python_stack(&worker, 1, at, 1);
+}
+
+TestSuite(looks, .init = begin_threads, .fini = teardown);
+
+static void sleep_at_line(uint64_t end_us, uint64_t us)
+{
+	const uint64_t stack[] = {tf_arg(TF_ARG_STACK, 0, 1)};
+
+	writer_call(&worker, f_sleep, BEGIN + end_us * US, us * US, stack, 1);
+}
+
+/* The main thread sleeps five times for 20 ms, until 105 ms, then works until 300 ms; it may ask for a file before each
+ * sleep. Returns what the run saves without the line of the worker, in ms. */
+static uint64_t saved_of_sleeper(bool looks)
+{
+	struct saving saving;
+	struct edit edit;
+	struct causality *s;
+	struct err err;
+
+	for (uint64_t i = 0; i < 5; i++) {
+		if (looks)
+			writer_call(&host, f_stat, BEGIN + (i * 21 + 1) * MS - 10 * US, 2 * US, NULL, 0);
+		writer_call(&host, f_sleep, BEGIN + (i + 1) * 21 * MS, 20 * MS, NULL, 0);
+	}
+	writer_call(&host, f_stat, BEGIN + 299 * MS, 2 * US, NULL, 0);
+	open_model(300 * MS);
+	s = causes_find(&context);
+	cr_assert_not_null(s);
+	edit_init(&edit, s);
+	cr_assert_eq(edit_parse(s, "line~job.py:7=0", &edit, &err), 0, "%s", err.text);
+	saving_find(s, &edit, &saving);
+	edit_done(&edit);
+	causes_free(s);
+	return saving.saved_ns / MS;
+}
+
+Test(looks, who_sleeps_and_looks_waits_for_the_one_that_does_something_in_the_last_sleep)
+{
+	sleep_at_line(95000, 90000);
+	sleep_at_line(280000, 185000 - 100);
+	cr_expect_eq(saved_of_sleeper(true), 90);
+}
+
+Test(looks, who_only_sleeps_waits_for_nobody)
+{
+	sleep_at_line(95000, 90000);
+	cr_expect_eq(saved_of_sleeper(false), 0);
+}
+
+Test(looks, what_was_done_in_other_sleeps_too_was_not_awaited)
+{
+	sleep_at_line(50000, 45000);
+	sleep_at_line(95000, 44900);
+	cr_expect_eq(saved_of_sleeper(true), 0);
+}
