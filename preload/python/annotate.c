@@ -40,12 +40,17 @@ static bool find_functions(uintptr_t base, const void *dynamic, struct python *r
 	PYTHON_FUNCTIONS(FIND)
 #undef FIND
 #define FIND(type, name, rest) ret->name = dso_symbol(base, dynamic, #name);
-	PYTHON_CALLS_FUNCTIONS(FIND)
+	PYTHON_CODE_FUNCTIONS(FIND)
+	PYTHON_OTHER_FUNCTIONS(FIND)
 #undef FIND
 	ret->PyUnstable_Code_GetExtra = ret->PyUnstable_Code_GetExtra ?: ret->_PyCode_GetExtra;
 	ret->PyUnstable_Code_SetExtra = ret->PyUnstable_Code_SetExtra ?: ret->_PyCode_SetExtra;
 	ret->PyUnstable_Eval_RequestCodeExtraIndex =
 		ret->PyUnstable_Eval_RequestCodeExtraIndex ?: ret->_PyEval_RequestCodeExtraIndex;
+	ret->has_code_functions = true;
+#define HAS(type, name, rest) ret->has_code_functions &= ret->name != NULL;
+	PYTHON_CODE_FUNCTIONS(HAS)
+#undef HAS
 	return is_whole;
 }
 
@@ -295,8 +300,7 @@ static __attribute__((cold)) int meet_interpreter(void *unused)
 	if (why)
 		annotate_note(why);
 	if (has_lines) {
-		why = lines_begin ? lines_begin(python_base, python_dynamic)
-				  : "--lines-of: libpillion-lines.so is not preloaded";
+		why = lines_begin ? lines_begin() : "--lines-of: libpillion-lines.so is not preloaded";
 		if (why)
 			annotate_note(why);
 	}

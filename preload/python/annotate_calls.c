@@ -249,22 +249,14 @@ static inline __attribute__((always_inline)) void leave(const struct nvtx_string
 		event_instant_here(TF_POP, nvtx_domain_number(domain), 0, NULL, 0);
 }
 
-/* The arguments of a callback of sys.monitoring: code, offset, and of calls: callable, first argument. `disable`: the
- * event does not occur in this place again. */
-static void *answer(bool is_wanted)
-{
-	if (is_wanted)
-		return python._Py_NoneStruct; /* immortal in all versions that have sys.monitoring */
-	python.Py_IncRef(disable);
-	return disable;
-}
+/* The arguments of a callback of sys.monitoring: code, offset, and of calls: callable, first argument. */
 
 static void *calls_enter(void *self, void *arguments)
 {
 	struct nvtx_string *s = code_string(load(arguments, 0));
 
 	enter(s);
-	return answer(s);
+	return python_answer(s, disable);
 }
 
 static void *calls_leave(void *self, void *arguments)
@@ -272,20 +264,20 @@ static void *calls_leave(void *self, void *arguments)
 	struct nvtx_string *s = code_string(load(arguments, 0));
 
 	leave(s);
-	return answer(s);
+	return python_answer(s, disable);
 }
 
 /* These cannot be disabled. */
 static void *calls_throw(void *self, void *arguments)
 {
 	enter(code_string(load(arguments, 0)));
-	return answer(true);
+	return python_answer(true, disable);
 }
 
 static void *calls_unwind(void *self, void *arguments)
 {
 	leave(code_string(load(arguments, 0)));
-	return answer(true);
+	return python_answer(true, disable);
 }
 
 static void *calls_c_enter(void *self, void *arguments)
@@ -293,11 +285,11 @@ static void *calls_c_enter(void *self, void *arguments)
 	struct nvtx_string *s;
 
 	if (!code_string(load(arguments, 0)))
-		return answer(false);
+		return python_answer(false, disable);
 	if (!function_string(load(arguments, 16), load(arguments, 24), &s))
 		return NULL;
 	enter(s);
-	return answer(true);
+	return python_answer(true, disable);
 }
 
 static void *calls_c_leave(void *self, void *arguments)
@@ -305,11 +297,11 @@ static void *calls_c_leave(void *self, void *arguments)
 	struct nvtx_string *s;
 
 	if (!code_string(load(arguments, 0)))
-		return answer(true);
+		return python_answer(true, disable);
 	if (!function_string(load(arguments, 16), load(arguments, 24), &s))
 		return NULL;
 	leave(s);
-	return answer(true);
+	return python_answer(true, disable);
 }
 
 /* ---- before 3.12 ---- */
@@ -414,23 +406,12 @@ static void *calls_hide(void *self, void *code)
 	return python_none();
 }
 
-static bool python_has_functions(void)
-{
-	return python.PyUnstable_Code_GetExtra && python.PyUnstable_Code_SetExtra && python.PyObject_CallFunction &&
-	       python.PyUnstable_Eval_RequestCodeExtraIndex &&
-	       python.PyErr_Fetch && python.PyErr_Restore && python.PyErr_Occurred && python.PyType_IsSubtype &&
-	       python.PyCFunction_Type && python.PyMethodDescr_Type && python.PyEval_SetProfile &&
-	       python.PyThreadState_Get &&
-	       python.PySys_AddAuditHook && python.PyEval_GetGlobals && python.PyDict_GetItemString &&
-	       python.PyObject_GetAttrString && python.PyUnicode_AsEncodedString && python.PyBytes_AsString;
-}
-
 static __attribute__((cold)) void *calls_open(void *self, void *arguments)
 {
 	void *setprofile, *code;
 
 	domain = NULL;
-	if (!python_has_functions() ||
+	if (!python.has_code_functions ||
 	    !python.PyArg_ParseTuple(arguments, "OOOIOI", &describe_c, &disable, &missing, &head, &setprofile,
 				     &wants_c))
 		return python.PyErr_Clear(), python.Py_BuildValue("i", 0);

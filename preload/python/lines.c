@@ -67,16 +67,6 @@ static long code_index; /* of our pointer in each code object */
 static void *set_local_events, *disable;
 static unsigned tool, local_events, page_kb;
 static bool is_open, has_memory;
-static uintptr_t python_base; /* of the object that `python` is in */
-static const void *python_dynamic;
-
-static void *answer(bool is_wanted)
-{
-	void *result = is_wanted ? python._Py_NoneStruct : disable;
-
-	python.Py_IncRef(result);
-	return result;
-}
 
 /* ---- counts ---- */
 
@@ -347,7 +337,7 @@ void lines_know(void *code, struct line_code *c)
 
 bool lines_wants(const struct line_code *c)
 {
-	return c != &unwanted;
+	return c && c != &unwanted;
 }
 
 /* NULL: it is not chosen. */
@@ -355,7 +345,7 @@ static struct line_code *code_of(void *code)
 {
 	struct line_code *c = lines_known(code);
 
-	return c == &unwanted ? NULL : c;
+	return lines_wants(c) ? c : NULL;
 }
 
 /* The function in Python that a decorator is applied to, as a new reference; NULL: there is none. */
@@ -462,7 +452,7 @@ static void *on_start(void *self, void *arguments)
 		code_watch(code);
 	python.PyErr_Restore(type, value, traceback);
 	errno = error;
-	return answer(false);
+	return python_answer(false, disable);
 }
 
 static void *on_line(void *self, void *arguments)
@@ -473,7 +463,7 @@ static void *on_line(void *self, void *arguments)
 		lines_leave(c);
 		lines_line(c, (uint32_t)(uintptr_t)python.PyLong_AsVoidPtr(load(arguments, sizeof(void *))));
 	}
-	return answer(c);
+	return python_answer(c, disable);
 }
 
 static void *on_leave(void *self, void *arguments)
@@ -482,19 +472,10 @@ static void *on_leave(void *self, void *arguments)
 
 	if (c)
 		lines_leave(c);
-	return answer(true);
+	return python_answer(true, disable);
 }
 
 /* ---- beginning ---- */
-
-static bool python_has_functions(void)
-{
-	return python.PyUnstable_Code_GetExtra && python.PyUnstable_Code_SetExtra &&
-	       python.PyUnstable_Eval_RequestCodeExtraIndex && python.PyErr_Fetch && python.PyErr_Restore &&
-	       python.PyObject_CallFunction && python.PyEval_GetGlobals && python.PyDict_GetItemString &&
-	       python.PyObject_GetAttrString && python.PyUnicode_AsEncodedString && python.PyBytes_AsString &&
-	       python.PyThreadState_Get && python.PyCFunction_Type;
-}
 
 /* (set_local_events, DISABLE, tool, local events) */
 static void *lines_open(void *self, void *arguments)
@@ -514,7 +495,7 @@ static void *lines_open_frames(void *self, void *arguments)
 
 	if (!python.PyArg_ParseTuple(arguments, "OI", &settrace, &minor))
 		return NULL;
-	return python.Py_BuildValue("i", lines_frames_begin(python_base, python_dynamic, settrace, minor));
+	return python.Py_BuildValue("i", lines_frames_begin(settrace, minor));
 }
 
 static const struct method natives[] = {
@@ -550,15 +531,13 @@ void lines_init(void)
 	thread_watch(&(struct thread_watch){.end = thread_end});
 }
 
-const char *lines_begin(uintptr_t base, const void *dynamic)
+const char *lines_begin(void)
 {
 	void *space = python.PyDict_New(), *code, *result = NULL;
 
-	python_base = base;
-	python_dynamic = dynamic;
 	has_memory = process_options.memory != MEMORY_NONE;
 	page_kb = (unsigned)(getauxval(AT_PAGESZ) / 1024);
-	code_index = python_has_functions() ? python.PyUnstable_Eval_RequestCodeExtraIndex(NULL) : -1;
+	code_index = python.has_code_functions ? python.PyUnstable_Eval_RequestCodeExtraIndex(NULL) : -1;
 	if (!space)
 		return "--lines-of: no memory";
 	python.PyDict_SetItemString(space, "__builtins__", python.PyEval_GetBuiltins());

@@ -8,9 +8,8 @@
 
 /* Weak: NULL in libpillion.so. By the constructor, after the recorder has been started. */
 void lines_init(void) __attribute__((weak, visibility("hidden")));
-/* Called by the interpreter, with the GIL, once `python` is filled in from the object at `base`. Returns NULL, or why
- * lines are not recorded. */
-const char *lines_begin(uintptr_t base, const void *dynamic) __attribute__((weak, visibility("hidden")));
+/* Called by the interpreter, with the GIL, once `python` is filled in. Returns NULL, or why lines are not recorded. */
+const char *lines_begin(void) __attribute__((weak, visibility("hidden")));
 
 /* For the Python package, which calls it with the GIL: the lines of this function, or of the one in this method or
  * property, are counted from now on, under --lines-of=@profile. False: they cannot be counted. */

@@ -10,7 +10,6 @@
 
 #include "preload/nvtx/nvtx_tool.h"
 #include "preload/python/python_api.h"
-#include "runtime/recorder/loader/dso.h"
 #include "runtime/recorder/stack/stack.h"
 
 typedef int trace_function(void *object, void *frame, int what, void *argument);
@@ -19,21 +18,6 @@ typedef void *frame_function(void *state, void *frame, int is_thrown);
 enum { ON_LINE = 2, ON_RETURN = 3 };
 /* Offsets: in a PyFrameObject, and in 3.11 in what the evaluation of a frame is passed; in a thread's state. */
 enum { FRAME_CODE = 32, FRAME_GLOBALS = 48, FRAME_GLOBALS_3_11 = 8, STATE_INTERPRETER = 16 };
-
-/* Functions of CPython that only this file uses. */
-#define FRAME_FUNCTIONS(X)                                                                                             \
-	X(void, PyEval_SetTrace, (trace_function * call, void *argument))                                              \
-	X(int, PyFrame_GetLineNumber, (void *frame))                                                                   \
-	X(long, PyTuple_Size, (void *tuple))                                                                           \
-	X(void *, PyTuple_GetItem, (void *tuple, long index))                                                          \
-	X(void *, _PyEval_EvalFrameDefault, (void *state, void *frame, int is_thrown))                                 \
-	X(frame_function *, _PyInterpreterState_GetEvalFrameFunc, (void *interpreter))                                 \
-	X(void, _PyInterpreterState_SetEvalFrameFunc, (void *interpreter, frame_function *call))
-#define DECLARE(type, name, rest) __typeof__(type rest) *name;
-static struct {
-	FRAME_FUNCTIONS(DECLARE)
-} api;
-#undef DECLARE
 
 static unsigned minor;
 static unsigned trace_place; /* of the trace function in a thread's state */
@@ -83,7 +67,7 @@ static int trace(void *object, void *frame, int what, void *argument)
 {
 	void *code = python.PyFrame_GetCode ? python.PyFrame_GetCode(frame) : load(frame, FRAME_CODE), *state;
 	struct line_code *c = lines_known(code);
-	bool is_wanted = c && lines_wants(c);
+	bool is_wanted = lines_wants(c);
 	int result = 0;
 
 	if (is_wanted && (what == ON_LINE || what == ON_RETURN))
@@ -99,7 +83,7 @@ static int trace(void *object, void *frame, int what, void *argument)
 		}
 	}
 	if (is_wanted && what == ON_LINE && !result)
-		lines_line(c, (uint32_t)api.PyFrame_GetLineNumber(frame));
+		lines_line(c, (uint32_t)python.PyFrame_GetLineNumber(frame));
 	if (python.PyFrame_GetCode)
 		python.Py_DecRef(code);
 	return result;
@@ -146,8 +130,8 @@ static void code_name(void *code, const char *module, char *path, size_t length,
 		end += strlen(path + end);
 	}
 	constants = python.PyObject_GetAttrString(code, "co_consts");
-	for (long i = 0; constants && end < size - 1 && i < api.PyTuple_Size(constants); i++) {
-		void *inner = api.PyTuple_GetItem(constants, i);
+	for (long i = 0; constants && end < size - 1 && i < python.PyTuple_Size(constants); i++) {
+		void *inner = python.PyTuple_GetItem(constants, i);
 
 		if (load(inner, 8) == load(code, 8)) /* their types */
 			code_name(inner, module, path, end, size);
@@ -210,7 +194,7 @@ static void frames_end(void *state)
 {
 	static uint64_t noted;
 
-	api._PyInterpreterState_SetEvalFrameFunc(load(state, STATE_INTERPRETER), next);
+	python._PyInterpreterState_SetEvalFrameFunc(load(state, STATE_INTERPRETER), next);
 	nvtx_note_once(&noted, "--lines-of: the stack of a thread is nearly full: from there on no lines are recorded");
 }
 
@@ -235,9 +219,9 @@ static void *frame_evaluate(void *state, void *frame, int is_thrown)
 		c = code_learn(code, load(frame, minor == 11 ? FRAME_GLOBALS_3_11 : FRAME_GLOBALS));
 	if (minor == 11 && __builtin_expect(here - lowest > (1ul << 40), 0))
 		stack_check(state, here);
-	if (__builtin_expect((c && lines_wants(c)) == (*tracer(state) == trace), 1))
+	if (__builtin_expect(lines_wants(c) == (*tracer(state) == trace), 1))
 		return frame_next(state, frame, is_thrown);
-	return frame_traced(state, frame, is_thrown, c && lines_wants(c));
+	return frame_traced(state, frame, is_thrown, lines_wants(c));
 }
 
 static void *frame_evaluate_3_8(void *frame, int is_thrown)
@@ -251,49 +235,42 @@ static void *frame_evaluate_3_8(void *frame, int is_thrown)
  * on. */
 static bool places_find(void *state)
 {
-	api.PyEval_SetTrace(trace, NULL);
+	python.PyEval_SetTrace(trace, NULL);
 	trace_place = python_state_place((const void *)trace);
 	if (!trace_place)
-		return api.PyEval_SetTrace(NULL, NULL), false;
+		return python.PyEval_SetTrace(NULL, NULL), false;
 	trace_on = *trace_flag(state);
 	tracer_set(state, NULL);
 	return true;
 }
 
 /* 3.8 has no function for it. */
-static bool frames_watch_3_8(void *interpreter)
+static bool frames_watch(frame_function **interpreter)
 {
 	enum { WORDS = 250 };
-	frame_function **words = interpreter;
 
-	for (unsigned i = 0; i < WORDS && !next; i++)
-		if (words[i] == api._PyEval_EvalFrameDefault) {
-			next = words[i];
-			words[i] = (frame_function *)(void *)frame_evaluate_3_8;
+	if (minor > 8 && python._PyInterpreterState_GetEvalFrameFunc && python._PyInterpreterState_SetEvalFrameFunc) {
+		next = python._PyInterpreterState_GetEvalFrameFunc(interpreter);
+		python._PyInterpreterState_SetEvalFrameFunc(interpreter, frame_evaluate);
+	}
+	for (unsigned i = 0; minor == 8 && i < WORDS && !next; i++)
+		if (interpreter[i] == python._PyEval_EvalFrameDefault) {
+			next = interpreter[i];
+			interpreter[i] = (frame_function *)(void *)frame_evaluate_3_8;
 		}
 	return next;
 }
 
-bool lines_frames_begin(uintptr_t base, const void *dynamic, void *settrace, unsigned version)
+bool lines_frames_begin(void *settrace, unsigned version)
 {
-	void *state = python.PyThreadState_Get(), *interpreter = load(state, STATE_INTERPRETER);
+	void *state = python.PyThreadState_Get();
 	struct method *method = load(settrace, 16);
-	unsigned missing = 0;
 
-#define FIND(type, name, rest) missing += (api.name = dso_symbol(base, dynamic, #name)) == NULL;
-	FRAME_FUNCTIONS(FIND)
-#undef FIND
 	minor = version;
-	if (minor < 8 || minor > 11 || missing > (minor == 8 ? 2 : 0) ||
-	    load(settrace, 8) != python.PyCFunction_Type || method->flags != TAKES_ONE || !places_find(state))
-		return false;
-	if (minor == 8 && !frames_watch_3_8(interpreter))
+	if (minor < 8 || minor > 11 || load(settrace, 8) != python.PyCFunction_Type || method->flags != TAKES_ONE ||
+	    !places_find(state) || !frames_watch(load(state, STATE_INTERPRETER)))
 		return false;
 	real_settrace = method->call;
 	method->call = settrace_beside;
-	if (minor > 8) {
-		next = api._PyInterpreterState_GetEvalFrameFunc(interpreter);
-		api._PyInterpreterState_SetEvalFrameFunc(interpreter, frame_evaluate);
-	}
 	return true;
 }

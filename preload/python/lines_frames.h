@@ -17,4 +17,4 @@ void lines_line(struct line_code *c, uint32_t line);
 void lines_leave(const struct line_code *c);
 
 /* With the GIL: `settrace` is sys.settrace, minor that of the version. False: not possible in this interpreter. */
-bool lines_frames_begin(uintptr_t base, const void *dynamic, void *settrace, unsigned minor);
+bool lines_frames_begin(void *settrace, unsigned minor);

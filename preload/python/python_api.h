@@ -2,6 +2,7 @@
 /* The functions of CPython that annotations use, as they are found in the program. No header of Python is needed. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Stable functions, all from the object that defines the first of them. */
@@ -29,18 +30,18 @@
 	X(char, _Py_NoneStruct, [1])                                                                                   \
 	X(void *, PyExc_Exception, [1])
 
-/* Those of --python-calls, --lines-of and --jax. NULL: this version does not have it. Before 3.12, each
- * PyUnstable_ function is the one that precedes it. */
-#define PYTHON_CALLS_FUNCTIONS(X)                                                                                      \
-	X(int, _PyCode_GetExtra, (void *code, long index, void **ret))                                                 \
+/* What --python-calls and --lines-of need of CPython 3.8 and later. Before 3.12, each PyUnstable_ function is the one
+ * that precedes it in the next list. */
+#define PYTHON_CODE_FUNCTIONS(X)                                                                                       \
 	X(int, PyUnstable_Code_GetExtra, (void *code, long index, void **ret))                                         \
-	X(int, _PyCode_SetExtra, (void *code, long index, void *value))                                                \
 	X(int, PyUnstable_Code_SetExtra, (void *code, long index, void *value))                                        \
-	X(long, _PyEval_RequestCodeExtraIndex, (void (*release)(void *)))                                              \
 	X(long, PyUnstable_Eval_RequestCodeExtraIndex, (void (*release)(void *)))                                      \
 	X(void, PyEval_SetProfile, (int (*call)(void *, void *, int, void *), void *argument))                         \
 	X(void *, PyThreadState_Get, (void))                                                                           \
-	X(void *, PyFrame_GetCode, (void *frame))                                                                      \
+	X(void, PyEval_SetTrace, (int (*call)(void *, void *, int, void *), void *argument))                           \
+	X(int, PyFrame_GetLineNumber, (void *frame))                                                                   \
+	X(long, PyTuple_Size, (void *tuple))                                                                           \
+	X(void *, PyTuple_GetItem, (void *tuple, long index))                                                          \
 	X(int, PySys_AddAuditHook, (int (*hook)(const char *event, void *arguments, void *data), void *data))          \
 	X(void *, PyObject_CallFunction, (void *callable, const char *format, ...))                                    \
 	X(void *, PyObject_GetAttrString, (void *object, const char *name))                                            \
@@ -52,17 +53,29 @@
 	X(void, PyErr_Fetch, (void **type, void **value, void **traceback))                                            \
 	X(void, PyErr_Restore, (void *type, void *value, void *traceback))                                             \
 	X(int, PyType_IsSubtype, (void *type, void *base))                                                             \
-	X(void *, PyVectorcall_Call, (void *callable, void *tuple, void *dict))                                        \
 	X(char, PyCFunction_Type, [1])                                                                                 \
 	X(char, PyFunction_Type, [1])                                                                                  \
 	X(char, PyMethod_Type, [1])                                                                                    \
 	X(char, PyType_Type, [1])                                                                                      \
 	X(char, PyMethodDescr_Type, [1])
 
+/* NULL: this version does not have it. */
+#define PYTHON_OTHER_FUNCTIONS(X)                                                                                      \
+	X(int, _PyCode_GetExtra, (void *code, long index, void **ret))                                                 \
+	X(int, _PyCode_SetExtra, (void *code, long index, void *value))                                                \
+	X(long, _PyEval_RequestCodeExtraIndex, (void (*release)(void *)))                                              \
+	X(void *, PyFrame_GetCode, (void *frame))                                                                      \
+	X(void *, PyVectorcall_Call, (void *callable, void *tuple, void *dict))                                        \
+	X(void *, _PyEval_EvalFrameDefault, (void *state, void *frame, int is_thrown))                                 \
+	X(void *, _PyInterpreterState_GetEvalFrameFunc, (void *interpreter))                                           \
+	X(void, _PyInterpreterState_SetEvalFrameFunc, (void *interpreter, void *call))
+
 #define DECLARE(type, name, rest) __typeof__(type rest) *name;
 extern struct python {
 	PYTHON_FUNCTIONS(DECLARE)
-	PYTHON_CALLS_FUNCTIONS(DECLARE)
+	PYTHON_CODE_FUNCTIONS(DECLARE)
+	PYTHON_OTHER_FUNCTIONS(DECLARE)
+	bool has_code_functions; /* all of them */
 } python __attribute__((visibility("hidden")));
 #undef DECLARE
 
@@ -85,6 +98,16 @@ static inline void *python_none(void)
 {
 	python.Py_IncRef(python._Py_NoneStruct);
 	return python._Py_NoneStruct;
+}
+
+/* Of a callback of sys.monitoring, whose versions have an immortal None. `disable`: the event does not occur in this
+ * place again. */
+static inline void *python_answer(bool is_wanted, void *disable)
+{
+	if (is_wanted)
+		return python._Py_NoneStruct;
+	python.Py_IncRef(disable);
+	return disable;
 }
 
 /* The module of a function with these globals; "": it has none. */
