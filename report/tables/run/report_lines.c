@@ -128,26 +128,30 @@ static bool is_of_helpers(const struct line_values *v)
 	return v->of[LINE_HELPERS] && v->of[LINE_HELPERS] == v->of[LINE_TOTAL] && !v->of[LINE_GPU];
 }
 
+static void place_cells(const struct report_context *c, const struct lines *l, size_t row, struct table *table)
+{
+	const char *file = lines_field(c, l, row, 0);
+	SCOPED(buffer) place = {0};
+
+	buffer_print(&place, "%s:%s", file, lines_field(c, l, row, 1));
+	table_text(table, *file ? place.data : "?");
+	table_text(table, lines_field(c, l, row, 2));
+}
+
 static void lines_fill_table(const struct report_context *c, const struct lines *l, struct table *table)
 {
 	SCOPED_MEMORY size_t *order = lines_order(c, l);
 	uint64_t all = total_of(l);
-	SCOPED(buffer) place = {0};
 
 	by_column(c, table);
 	value_columns(c, table);
 	table_has(table, COL_LINE, COL_FUNCTION);
 	for (size_t i = 0; i < l->count; i++) {
-		const char *file = lines_field(c, l, order[i], 0);
-
 		if (is_of_helpers(&l->values[order[i]]))
 			table_aside(table, "idle helpers and start-up");
 		by_cell(c, table, aggregate_field(&l->keys.rows[order[i]], 0));
 		value_cells(c, &l->values[order[i]], all, false, table);
-		buffer_clear(&place);
-		buffer_print(&place, "%s:%s", file, lines_field(c, l, order[i], 1));
-		table_text(table, *file ? place.data : "?");
-		table_text(table, lines_field(c, l, order[i], 2));
+		place_cells(c, l, order[i], table);
 	}
 }
 
@@ -346,7 +350,6 @@ static void share_row(const struct report_context *c, const struct lines *l, siz
 	static const enum line_value values[] = {LINE_GPU, LINE_ALLOCATED, LINE_COPIED, LINE_MOVED, LINE_HOST};
 	const struct line_values *v = &l->values[row];
 	uint64_t shares[SHARES], sum = shares_of(v, shares);
-	struct buffer place = {0};
 
 	by_cell(c, table, aggregate_field(&l->keys.rows[row], 0));
 	table_real(table, all ? 100 * (double)sum / (double)all : 0);
@@ -354,10 +357,7 @@ static void share_row(const struct report_context *c, const struct lines *l, siz
 		table_real(table, all ? 100 * (double)shares[i] / (double)all : 0);
 	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
 		table_number(table, v->of[values[i]]);
-	buffer_print(&place, "%s:%s", lines_field(c, l, row, 0), lines_field(c, l, row, 1));
-	table_text(table, *lines_field(c, l, row, 0) ? place.data : "?");
-	table_text(table, lines_field(c, l, row, 2));
-	buffer_done(&place);
+	place_cells(c, l, row, table);
 }
 
 int report_line_shares(const struct report_context *c, struct table *table, struct err *err)
