@@ -11,23 +11,23 @@ NOT_ATTRIBUTED = "(not attributed)"
 class Average:
     """The calls of one operator, or of one operator with certain shapes or a certain stack."""
 
-    def __init__(self, row):
-        def number(column, scale):
-            return (row.get(column) or 0) * scale
+    # attribute: the column, and how many of the attribute's unit its unit is
+    NUMBERS = {
+        "cpu_time_total": ("CPU Total (ns)", 1e-3), "self_cpu_time_total": ("CPU Self (ns)", 1e-3),
+        "device_time_total": ("GPU Total (ns)", 1e-3), "self_device_time_total": ("GPU Self (ns)", 1e-3),
+        "cpu_memory_usage": ("CPU Mem Total (MB)", 1e6), "self_cpu_memory_usage": ("CPU Mem Self (MB)", 1e6),
+        "device_memory_usage": ("CUDA Mem Total (MB)", 1e6), "self_device_memory_usage": ("CUDA Mem Self (MB)", 1e6),
+        "flops": ("GFLOPs", 1e9)}
 
+    def __init__(self, row):
         self.key, self.count = row["Operator"], row["Calls"]
         self.input_shapes = json.loads(row.get("Sizes") or "[]")
         stack = row.get("Stack") or NOT_ATTRIBUTED
         self.stack = [] if stack == NOT_ATTRIBUTED else stack.split(STACK_SEPARATOR)
-        self.cpu_time_total, self.self_cpu_time_total = number("CPU Total (ns)", 1e-3), number("CPU Self (ns)", 1e-3)
-        self.device_time_total = number("GPU Total (ns)", 1e-3)
-        self.self_device_time_total = number("GPU Self (ns)", 1e-3)
-        self.flops = round(number("GFLOPs", 1e9))
         self.has_memory = row.get("CPU Mem Self (MB)") is not None
-        self.cpu_memory_usage = round(number("CPU Mem Total (MB)", 1e6))
-        self.self_cpu_memory_usage = round(number("CPU Mem Self (MB)", 1e6))
-        self.device_memory_usage = round(number("CUDA Mem Total (MB)", 1e6))
-        self.self_device_memory_usage = round(number("CUDA Mem Self (MB)", 1e6))
+        for name, (column, scale) in self.NUMBERS.items():
+            value = (row.get(column) or 0) * scale
+            setattr(self, name, value if scale < 1 else round(value))
 
     @property
     def cpu_time(self):
@@ -82,15 +82,9 @@ class Averages(list):
     def total_average(self):
         """All operators as one; totals are those of no inner operator, so own times are summed."""
         total = Average({"Operator": "Total", "Calls": sum(one.count for one in self)})
-        for one in self:
-            total.self_cpu_time_total += one.self_cpu_time_total
-            total.self_device_time_total += one.self_device_time_total
-            total.self_cpu_memory_usage += one.self_cpu_memory_usage
-            total.self_device_memory_usage += one.self_device_memory_usage
-            total.flops += one.flops
-        total.cpu_time_total, total.device_time_total = total.self_cpu_time_total, total.self_device_time_total
-        total.cpu_memory_usage = total.self_cpu_memory_usage
-        total.device_memory_usage = total.self_device_memory_usage
+        for name in Average.NUMBERS:
+            own = name if name.startswith("self_") or name == "flops" else f"self_{name}"
+            setattr(total, name, sum(getattr(one, own) for one in self))
         return total
 
     def _columns(self, unit, max_name, max_shapes, max_source):
