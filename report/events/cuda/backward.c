@@ -5,17 +5,15 @@
 
 #include "report/events/nvtx/operator_text.h"
 
-#define NO_SEQ UINT64_MAX
-
 struct backward_range {
-	uint64_t seq; /* NO_SEQ: none */
+	uint64_t seq; /* OPERATOR_NO_SEQ: none */
 	bool is_backward, is_checkpoint;
 };
 
 static struct backward_range range_of(const struct backward *b, size_t node, struct buffer *text)
 {
 	const struct nvtx_node *n = &b->tree.nodes[node];
-	struct backward_range ret = {.seq = NO_SEQ};
+	struct backward_range ret = {.seq = OPERATOR_NO_SEQ};
 	struct operator_text t;
 
 	if (n->domain || !n->is_pushpop)
@@ -24,8 +22,7 @@ static struct backward_range range_of(const struct backward *b, size_t node, str
 	nvtx_name(b->tree.image->trace, 0, n->text, text);
 	if (!operator_text_parse(buffer_string(text), &t))
 		return ret;
-	if (t.seq.length && *t.seq.text != '-')
-		ret.seq = strtoull(t.seq.text, NULL, 10);
+	ret.seq = operator_seq(&t);
 	ret.is_backward = operator_is_backward(&t.name);
 	ret.is_checkpoint = ret.is_backward && operator_is_checkpoint(&t.name);
 	return ret;
@@ -57,7 +54,7 @@ static void take_forward(struct backward *b, const struct correlated *k)
 
 		if (b->ranges[i].is_backward)
 			break;
-		if (b->ranges[i].seq == NO_SEQ || !stack)
+		if (b->ranges[i].seq == OPERATOR_NO_SEQ || !stack)
 			continue;
 		place = map_put(&b->numbers, b->ranges[i].seq, 0, NULL);
 		if (*place)
@@ -80,7 +77,7 @@ enum backward_kind backward_take(struct backward *b, const struct correlated *k,
 	NVTX_NODES_AROUND (b->tree.nodes, i, b->range)
 		if (node == NVTX_NO_PARENT && b->ranges[i].is_backward)
 			node = i;
-	if (node == NVTX_NO_PARENT || b->ranges[node].is_checkpoint || b->ranges[node].seq == NO_SEQ) {
+	if (node == NVTX_NO_PARENT || b->ranges[node].is_checkpoint || b->ranges[node].seq == OPERATOR_NO_SEQ) {
 		take_forward(b, k);
 		return node == NVTX_NO_PARENT ? BACKWARD_NONE : BACKWARD_AGAIN;
 	}
@@ -88,7 +85,7 @@ enum backward_kind backward_take(struct backward *b, const struct correlated *k,
 	NVTX_NODES_AROUND (b->tree.nodes, i, b->range) {
 		if (i == node)
 			break;
-		if (b->ranges[i].seq != NO_SEQ && b->ranges[i].seq != *ret_seq)
+		if (b->ranges[i].seq != OPERATOR_NO_SEQ && b->ranges[i].seq != *ret_seq)
 			*map_put(&b->aliases, b->ranges[i].seq, 0, NULL) = *ret_seq + 1;
 	}
 	return BACKWARD_OF_FORWARD;

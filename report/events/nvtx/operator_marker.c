@@ -48,11 +48,6 @@ static const char *take_numbers(const char *at, struct marker_argument *a)
 	return at + (*at == ')' || *at == ']');
 }
 
-static bool field_is(const struct operator_field *f, const char *word)
-{
-	return f->length == strlen(word) && !strncmp(f->text, word, f->length);
-}
-
 /* {'name': 'x', 'type': 'tensor', 'shape': (2, 3), 'dtype': 'float16'}: `at` is at the brace. */
 static const char *take_argument(const char *at, struct marker_argument *ret)
 {
@@ -71,11 +66,11 @@ static const char *take_argument(const char *at, struct marker_argument *ret)
 			continue;
 		}
 		at = take_quoted(at, &value);
-		if (field_is(&key, "name"))
+		if (operator_is_one_of(&key, "name"))
 			ret->name = value;
-		else if (field_is(&key, "type"))
+		else if (operator_is_one_of(&key, "type"))
 			ret->type = value;
-		else if (field_is(&key, "dtype"))
+		else if (operator_is_one_of(&key, "dtype"))
 			ret->dtype = value;
 	}
 	return at + (*at != 0);
@@ -169,12 +164,14 @@ static void add_type(const struct marker_argument *a, struct operator_work *ret)
 /* The gates of a cell: how many products of the width of the state. */
 static uint64_t gates_of(const struct operator_field *mod)
 {
-	return field_is(mod, "LSTMCell") ? 4 : field_is(mod, "GRUCell") ? 3 : field_is(mod, "RNNCell") ? 1 : 0;
+	return operator_is_one_of(mod, "LSTMCell")  ? 4
+	       : operator_is_one_of(mod, "GRUCell") ? 3
+						    : operator_is_one_of(mod, "RNNCell");
 }
 
 bool operator_marker_is_cell(const struct operator_marker *m)
 {
-	return field_is(&m->op, "forward") && gates_of(&m->mod);
+	return operator_is_one_of(&m->op, "forward") && gates_of(&m->mod);
 }
 
 static bool cell_work(const struct operator_marker *m, const struct arguments *a, size_t nth,
@@ -205,7 +202,7 @@ static const struct named_argument transposed[] = {
 static const struct marker_argument *argument_of(const struct arguments *a, const char *name, size_t position)
 {
 	for (size_t i = 0; i < a->count; i++)
-		if (field_is(&a->items[i].name, name))
+		if (operator_is_one_of(&a->items[i].name, name))
 			return &a->items[i];
 	return position < a->count && !a->items[position].name.length ? &a->items[position] : NULL;
 }
@@ -227,7 +224,7 @@ static bool marker_work_like(const char *name, const struct arguments *a, struct
 		add_sizes(&c, &a->items[1].numbers);
 	for (size_t i = 0; names ? names[i].name != NULL : i < a->count; i++) {
 		const struct marker_argument *of = names ? argument_of(a, names[i].name, i) : &a->items[i];
-		bool is_tensor = of && field_is(&of->type, "tensor");
+		bool is_tensor = of && operator_is_one_of(&of->type, "tensor");
 
 		add_sizes(&c, is_tensor ? &of->numbers : &(struct shape){0});
 		if (!is_tensor)
@@ -239,24 +236,19 @@ static bool marker_work_like(const char *name, const struct arguments *a, struct
 /* Python's operators: "__iadd__" and "__radd__" are add. */
 static void add_dunder_name(const struct operator_field *op, struct buffer *ret)
 {
-	static const char *const others[][2] = {{"truediv", "div"}, {"floordiv", "floor_divide"}, {"mod", "remainder"},
-						{"and", "bitwise_and"}, {"or", "bitwise_or"}, {"xor", "bitwise_xor"},
-						{"invert", "bitwise_not"}, {"lshift", "bitwise_left_shift"},
-						{"rshift", "bitwise_right_shift"}};
-	static const char *const plain[] = {"add", "sub", "mul", "div", "pow", "abs", "neg", "lt", "gt", "le", "ge",
-					    "eq",  "ne",  "matmul"};
+	/* Python's names; the operator's, NULL: the same */
+	static const char *const rows[][2] = {{"add sub mul div pow abs neg lt gt le ge eq ne matmul", NULL},
+					      {"truediv", "div"}, {"floordiv", "floor_divide"}, {"mod", "remainder"},
+					      {"and", "bitwise_and"}, {"or", "bitwise_or"}, {"xor", "bitwise_xor"},
+					      {"invert", "bitwise_not"}, {"lshift", "bitwise_left_shift"},
+					      {"rshift", "bitwise_right_shift"}};
 
 	for (size_t from = 2; from <= 3; from++) { /* with a letter before the name, or without */
 		struct operator_field name = {op->text + from, op->length - from - 2};
 
-		for (size_t i = 0; i < sizeof(plain) / sizeof(*plain); i++)
-			if (field_is(&name, plain[i])) {
-				buffer_text(ret, plain[i]);
-				return;
-			}
-		for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-			if (field_is(&name, others[i][0])) {
-				buffer_text(ret, others[i][1]);
+		for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+			if (operator_is_one_of(&name, rows[i][0])) {
+				buffer_add(ret, rows[i][1] ?: name.text, rows[i][1] ? strlen(rows[i][1]) : name.length);
 				return;
 			}
 	}
@@ -271,7 +263,7 @@ static bool marker_work_by_name(const struct operator_marker *m, const struct ar
 	buffer_text(&name, "aten::");
 	if (is_dunder)
 		add_dunder_name(&m->op, &name);
-	else if (field_is(&m->op, "scaled_dot_product_attention"))
+	else if (operator_is_one_of(&m->op, "scaled_dot_product_attention"))
 		buffer_text(&name, "_scaled_dot_product_flash_attention");
 	else
 		buffer_add(&name, m->op.text, m->op.length);
@@ -289,6 +281,6 @@ bool operator_marker_work(const struct operator_marker *m, size_t nth, struct op
 		is_known = cell_work(m, &a, nth, ret);
 	is_known = is_known || marker_work_by_name(m, &a, ret);
 	if (is_known)
-		add_type(&a.items[field_is(&m->op, "embedding") && a.count > 1], ret);
+		add_type(&a.items[operator_is_one_of(&m->op, "embedding") && a.count > 1], ret);
 	return is_known;
 }

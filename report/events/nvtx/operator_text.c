@@ -5,53 +5,56 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The value that follows `key`: a number, a name, or a list, which begins with a bracket. */
+/* Their order is that of a text. What is before the first of NAME_ENDS fields is the name. */
 enum field_kind { FIELD_NUMBER, FIELD_NAME, FIELD_LIST };
+enum { NAME_ENDS = 4 };
+static const struct field_row {
+	const char *key;
+	enum field_kind kind;
+	size_t offset; /* in struct operator_text */
+} field_rows[] = {
+	{", seq = ", FIELD_NUMBER, offsetof(struct operator_text, seq)},
+	{", op_id = ", FIELD_NUMBER, offsetof(struct operator_text, op_id)},
+	{", group = ", FIELD_NAME, offsetof(struct operator_text, group)},
+	{", sizes = ", FIELD_LIST, offsetof(struct operator_text, sizes)},
+	{", input_op_ids = ", FIELD_LIST, offsetof(struct operator_text, inputs)},
+	{", arguments = ", FIELD_LIST, offsetof(struct operator_text, arguments)},
+};
 
-static struct operator_field field_find(const char *text, const char *key, enum field_kind kind)
+/* The value that follows `at`: a number, a name, or a list, which begins with a bracket. */
+static struct operator_field field_at(const char *at, enum field_kind kind)
 {
-	const char *at = strstr(text, key), *end;
+	const char *end;
 
-	if (!at)
-		return (struct operator_field){0};
-	at += strlen(key);
 	if (kind != FIELD_LIST)
 		return (struct operator_field){at, kind == FIELD_NAME ? strcspn(at, ",") : strspn(at, "-0123456789")};
 	end = strstr(at, ", input_op_ids = ") ?: strstr(at, ", arguments = ");
 	return (struct operator_field){at, *at != '[' ? 0 : end ? (size_t)(end - at) : strlen(at)};
 }
 
-static void end_at(struct operator_text *ret, const char *text, const struct operator_field *f, const char *key)
-{
-	size_t length;
-
-	if (!f->length)
-		return;
-	length = (size_t)(f->text - text) - strlen(key);
-	if (length < ret->name.length)
-		ret->name.length = length;
-}
-
 bool operator_text_parse(const char *text, struct operator_text *ret)
 {
-	static const char seq[] = ", seq = ", op_id[] = ", op_id = ", sizes[] = ", sizes = ", group[] = ", group = ";
 	size_t length = strlen(text);
+	bool has_group = text_begins_with(text, "c10d::") || operator_is_collective(text);
 
-	*ret = (struct operator_text){
-		.name = {text, length},
-		.seq = field_find(text, seq, FIELD_NUMBER),
-		.op_id = field_find(text, op_id, FIELD_NUMBER),
-		.sizes = field_find(text, sizes, FIELD_LIST),
-		.inputs = field_find(text, ", input_op_ids = ", FIELD_LIST),
-		.arguments = field_find(text, ", arguments = ", FIELD_LIST),
-	};
-	if (text_begins_with(text, "c10d::") || operator_is_collective(text))
-		ret->group = field_find(text, group, FIELD_NAME);
-	end_at(ret, text, &ret->seq, seq);
-	end_at(ret, text, &ret->op_id, op_id);
-	end_at(ret, text, &ret->sizes, sizes);
-	end_at(ret, text, &ret->group, group);
+	*ret = (struct operator_text){.name = {text, length}};
+	for (size_t i = 0; i < sizeof(field_rows) / sizeof(*field_rows); i++) {
+		const struct field_row *row = &field_rows[i];
+		const char *at = row->kind != FIELD_NAME || has_group ? strstr(text, row->key) : NULL;
+		struct operator_field *f = (struct operator_field *)((char *)ret + row->offset);
+
+		if (!at)
+			continue;
+		*f = field_at(at + strlen(row->key), row->kind);
+		if (f->length && i < NAME_ENDS && (size_t)(at - text) < ret->name.length)
+			ret->name.length = (size_t)(at - text);
+	}
 	return ret->name.length < length;
+}
+
+uint64_t operator_seq(const struct operator_text *t)
+{
+	return t->seq.length ? strtoull(t->seq.text, NULL, 10) : OPERATOR_NO_SEQ;
 }
 
 /* The rest of a list from the character before the next `c` on; without text: there is none. */

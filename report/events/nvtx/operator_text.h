@@ -22,6 +22,10 @@ struct operator_text {
 /* Whether the text has such a field. If it has none, `name` is the whole text. */
 bool operator_text_parse(const char *text, struct operator_text *ret);
 
+/* The sequence number of autograd. */
+#define OPERATOR_NO_SEQ UINT64_MAX
+uint64_t operator_seq(const struct operator_text *t);
+
 /* The next argument of an operator, from { .of = t } on. False: there is no further one. */
 struct operator_argument {
 	const struct operator_text *of;

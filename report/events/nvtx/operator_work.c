@@ -19,6 +19,12 @@ enum form {
 	LENGTH_FIRST,
 	RECURRENT
 };
+static const enum operator_class classes[] = {
+	[PRODUCT] = OPERATOR_GEMM, [LINEAR] = OPERATOR_GEMM, [CONVOLUTION] = OPERATOR_CONVOLUTION,
+	[CONVOLUTION_PLAIN] = OPERATOR_CONVOLUTION, [CONVOLUTION_TRANSPOSED] = OPERATOR_CONVOLUTION,
+	[CONVOLUTION_BACKWARD] = OPERATOR_CONVOLUTION_BACKWARD, [HEADS_FIRST] = OPERATOR_ATTENTION,
+	[LENGTH_FIRST] = OPERATOR_ATTENTION, [RECURRENT] = OPERATOR_RECURRENT,
+};
 
 /* ---- matrix products ---- */
 
@@ -225,7 +231,6 @@ static bool attention_work(const struct shape *query, bool heads_first, bool is_
 	snprintf(ret->params, sizeof(ret->params),
 		 "B=%" PRIu64 ",H=%" PRIu64 ",Q=%" PRIu64 ",K=%" PRIu64 ",D=%" PRIu64, query->sizes[0],
 		 query->sizes[heads], query->sizes[length], key->sizes[length], query->sizes[3]);
-	ret->class = OPERATOR_ATTENTION;
 	ret->flops = mul_sat(2, mul_sat(pairs, widths));
 	ret->elements = add_sat(mul_sat(2, elements_of(query)), add_sat(elements_of(key), elements_of(value)));
 	return true;
@@ -247,7 +252,6 @@ static bool recurrent_work(const struct shapes *s, struct operator_work *ret)
 		return false;
 	snprintf(ret->params, sizeof(ret->params), "T=%" PRIu64 ",B=%" PRIu64 ",X=%" PRIu64, input->sizes[0],
 		 input->sizes[1], input->sizes[2]);
-	ret->class = OPERATOR_RECURRENT;
 	ret->flops = mul_sat(2, mul_sat(positions_of, weights));
 	ret->elements = add_sat(elements_of(input), weights);
 	return true;
@@ -297,27 +301,14 @@ static const struct known *known_find(const struct operator_field *name)
 	return NULL;
 }
 
-bool operator_is_convolution_backward(const struct operator_field *name)
+enum operator_class operator_class_of(const struct operator_field *name)
 {
 	static const char node[] = "ConvolutionBackward";
 	const struct known *o = known_find(name);
 
-	return (o && o->form == CONVOLUTION_BACKWARD) ||
-	       (name->length > sizeof(node) - 1 && !strncmp(name->text, node, sizeof(node) - 1));
-}
-
-bool operator_is_convolution(const struct operator_field *name)
-{
-	const struct known *o = known_find(name);
-
-	return o && o->form == CONVOLUTION;
-}
-
-bool operator_is_product(const struct operator_field *name)
-{
-	const struct known *o = known_find(name);
-
-	return o && (o->form == PRODUCT || o->form == LINEAR);
+	if (name->length > sizeof(node) - 1 && !strncmp(name->text, node, sizeof(node) - 1))
+		return OPERATOR_CONVOLUTION_BACKWARD;
+	return o ? classes[o->form] : OPERATOR_ELEMENTWISE;
 }
 
 static bool work_of_known(const struct known *o, const struct operator_call *c, struct operator_work *ret)
@@ -336,12 +327,10 @@ static bool work_of_known(const struct known *o, const struct operator_call *c, 
 	case CONVOLUTION:
 	case CONVOLUTION_PLAIN:
 	case CONVOLUTION_TRANSPOSED:
-		ret->class = OPERATOR_CONVOLUTION;
 		if (!result_of(&o->geometry, c, &form, &geometry, &result))
 			result = c->result;
 		return convolution_work(first, first + 1, &result, form, &geometry, ret);
 	case CONVOLUTION_BACKWARD:
-		ret->class = OPERATOR_CONVOLUTION_BACKWARD;
 		return convolution_work(first, first + 1, &s->items[0], form, &geometry, ret);
 	case HEADS_FIRST:
 	case LENGTH_FIRST:
@@ -364,6 +353,7 @@ bool operator_call_work(const struct operator_call *c, struct operator_work *ret
 	}
 	if (!o)
 		return elements_work(c, ret);
+	ret->class = classes[o->form];
 	return c->sizes.count >= o->first + 2u && work_of_known(o, c, ret);
 }
 

@@ -32,11 +32,6 @@ struct operator_work {
 bool operator_work(const struct operator_text *operator, const struct operator_field *result,
 		   struct operator_work *ret);
 
-/* Is it the operator that computes a convolution's gradients, whose first argument has the sizes of the result? */
-bool operator_is_convolution_backward(const struct operator_field *name);
-
-/* Is it one of the functions that compute a convolution by another operator? */
-bool operator_is_convolution(const struct operator_field *name);
-
-/* Is it a product of matrices? */
-bool operator_is_product(const struct operator_field *name);
+/* What an operator, or a node of autograd, of this name computes. The first argument of CONVOLUTION_BACKWARD has the
+ * sizes of its result. ELEMENTWISE: none of the others. */
+enum operator_class operator_class_of(const struct operator_field *name);

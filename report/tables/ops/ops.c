@@ -25,7 +25,7 @@ static bool node_around(const struct ops *o, size_t range, uint64_t *ret_seq)
 	NVTX_NODES_AROUND (o->ranges, i, range) {
 		found = ops_parse(o, i, &text, &t) && is_node(&t);
 		if (found)
-			*ret_seq = ops_seq(&t);
+			*ret_seq = operator_seq(&t);
 		if (found)
 			break;
 	}
@@ -42,11 +42,11 @@ static void index_operators(struct ops *o)
 
 		if (!ops_parse(o, i, &text, &t) || !t.seq.length)
 			continue;
-		seq = ops_seq(&t);
-		if (operator_is_convolution_backward(&t.name) && t.sizes.length)
+		seq = operator_seq(&t);
+		if (operator_class_of(&t.name) == OPERATOR_CONVOLUTION_BACKWARD && t.sizes.length)
 			*map_put(&o->results, seq, 0, NULL) = i + 1;
 		if (node_around(o, i, &node)) {
-			if (node != OPS_NO_SEQ && node != seq)
+			if (node != OPERATOR_NO_SEQ && node != seq)
 				*map_put(&o->aliases, seq, 0, NULL) = node + 1;
 			continue;
 		}
@@ -66,7 +66,7 @@ void ops_add(struct ops *o, const struct op *op)
 /* Where the ranges of the forward pass are that caused the kernel; of a forward kernel its own. */
 static size_t forward_of(const struct ops *o, const struct op *op)
 {
-	const uint64_t *forward = op->cause != OPS_NO_SEQ ? map_find(&o->forward, op->cause, 0) : NULL;
+	const uint64_t *forward = op->cause != OPERATOR_NO_SEQ ? map_find(&o->forward, op->cause, 0) : NULL;
 
 	return forward ? *forward - 1 : op->range;
 }
@@ -79,18 +79,18 @@ static void op_place(const struct ops *o, struct op *op)
 	SCOPED(buffer) text = {0};
 
 	op->operator = op->marker = NVTX_NO_PARENT;
-	op->seq = OPS_NO_SEQ;
+	op->seq = OPERATOR_NO_SEQ;
 	NVTX_NODES_AROUND (o->ranges, i, op->range) {
 		if (!ops_parse(o, i, &text, &t))
 			continue;
 		if (op->operator == NVTX_NO_PARENT)
 			op->operator = i;
-		if (op->seq == OPS_NO_SEQ)
-			op->seq = ops_seq(&t);
+		if (op->seq == OPERATOR_NO_SEQ)
+			op->seq = operator_seq(&t);
 	}
-	op->cause = OPS_NO_SEQ;
+	op->cause = OPERATOR_NO_SEQ;
 	op->is_backward = node_around(o, op->range, &op->cause);
-	if (op->cause != OPS_NO_SEQ)
+	if (op->cause != OPERATOR_NO_SEQ)
 		op->cause = operator_first_seq(&o->forward, &o->aliases, op->cause);
 	NVTX_NODES_AROUND (o->ranges, i, forward_of(o, op))
 		if (ops_parse_marker(o, i, &text, &m))
@@ -114,13 +114,13 @@ static void seq_cells(const struct ops *o, const struct op *op, struct table *ta
 	SCOPED(buffer) text = {0}, cell = {0};
 	uint64_t last = op->seq;
 
-	if (op->seq != OPS_NO_SEQ)
+	if (op->seq != OPERATOR_NO_SEQ)
 		buffer_print(&cell, "%" PRIu64, op->seq);
 	text_cell(table, &cell, "-");
 	NVTX_NODES_AROUND (o->ranges, i, op->range) {
-		uint64_t seq = ops_parse(o, i, &text, &t) ? ops_seq(&t) : OPS_NO_SEQ;
+		uint64_t seq = ops_parse(o, i, &text, &t) ? operator_seq(&t) : OPERATOR_NO_SEQ;
 
-		if (seq == OPS_NO_SEQ || seq == last)
+		if (seq == OPERATOR_NO_SEQ || seq == last)
 			continue;
 		buffer_print(&cell, "%s%" PRIu64, cell.size ? "," : "", seq);
 		last = seq;
@@ -155,9 +155,9 @@ static bool layer_name(const struct ops *o, size_t range, struct buffer *text, s
 /* The line that launched the kernel; of a backward kernel that of the forward operator. Kernels come by start. */
 static uint32_t line_of(struct ops *o, const struct op *op)
 {
-	const uint64_t *forward = op->cause != OPS_NO_SEQ ? map_find(&o->lines, op->cause, 0) : NULL;
+	const uint64_t *forward = op->cause != OPERATOR_NO_SEQ ? map_find(&o->lines, op->cause, 0) : NULL;
 
-	if (!op->is_backward && op->seq != OPS_NO_SEQ && op->line)
+	if (!op->is_backward && op->seq != OPERATOR_NO_SEQ && op->line)
 		*map_put(&o->lines, op->seq, 0, NULL) = op->line;
 	return forward ? (uint32_t)*forward : op->line;
 }

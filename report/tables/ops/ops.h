@@ -21,15 +21,13 @@ struct op {
 	/* -- */
 	size_t operator; /* the innermost range that is an operator */
 	size_t marker;	 /* the outermost range of PyProf with arguments, of the forward operator */
-	uint64_t seq;	 /* the innermost sequence number; OPS_NO_SEQ: none */
-	uint64_t cause;	 /* that of the forward operator, if it is backward; OPS_NO_SEQ: none */
+	uint64_t seq;	 /* the innermost sequence number; OPERATOR_NO_SEQ: none */
+	uint64_t cause;	 /* that of the forward operator, if it is backward; OPERATOR_NO_SEQ: none */
 	uint64_t sub;	 /* how many kernels before it have this number and direction */
 	size_t nth;	 /* how many products of matrices before it have the same marker */
 	bool is_backward;
 	bool has_flops; /* the kernel to which its operator's work is attributed */
 };
-
-#define OPS_NO_SEQ UINT64_MAX
 
 /* What a kernel did, and what its device could do at most. */
 struct ops_rate {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/tables/ops/ops_work.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- ranges ---- */
@@ -26,11 +25,6 @@ bool ops_parse(const struct ops *o, size_t range, struct buffer *text, struct op
 bool ops_parse_marker(const struct ops *o, size_t range, struct buffer *text, struct operator_marker *ret)
 {
 	return range_text(o, range, text) && operator_marker_parse(buffer_string(text), ret);
-}
-
-uint64_t ops_seq(const struct operator_text *t)
-{
-	return t->seq.length ? strtoull(t->seq.text, NULL, 10) : OPS_NO_SEQ;
 }
 
 /* ---- the kernel's name ---- */
@@ -118,7 +112,7 @@ static bool is_product(const char *kernel)
 
 static bool work_of_operator(const struct ops *o, size_t range, uint64_t seq, struct operator_work *ret)
 {
-	const uint64_t *place = seq == OPS_NO_SEQ ? NULL : map_find(&o->results, seq, 0);
+	const uint64_t *place = seq == OPERATOR_NO_SEQ ? NULL : map_find(&o->results, seq, 0);
 	struct operator_text t, result = {0};
 	SCOPED(buffer) text = {0}, of_result = {0};
 	bool is_known = ops_parse(o, range, &text, &t);
@@ -140,19 +134,19 @@ static bool work_of_marker(const struct ops *o, const struct op *op, struct oper
 
 /* What the operator that a kernel is launched by tells of itself. */
 struct operator_facts {
-	bool has_sizes, is_product, is_convolution_backward;
+	bool has_sizes;
+	enum operator_class class;
 };
 
 static struct operator_facts facts_of(const struct ops *o, const struct op *op)
 {
-	struct operator_facts ret = {0};
+	struct operator_facts ret = {.class = OPERATOR_ELEMENTWISE};
 	struct operator_text t;
 	SCOPED(buffer) text = {0};
 
 	if (op->operator != NVTX_NO_PARENT && ops_parse(o, op->operator, &text, &t)) {
 		ret.has_sizes = t.sizes.length;
-		ret.is_product = operator_is_product(&t.name);
-		ret.is_convolution_backward = operator_is_convolution_backward(&t.name);
+		ret.class = operator_class_of(&t.name);
 	}
 	return ret;
 }
@@ -164,9 +158,9 @@ static bool work_of_gradient(const struct ops *o, const struct op *op, const str
 {
 	if (!work_of_marker(o, op, ret))
 		return false;
-	if (ret->class == OPERATOR_CONVOLUTION && f->is_convolution_backward)
+	if (ret->class == OPERATOR_CONVOLUTION && f->class == OPERATOR_CONVOLUTION_BACKWARD)
 		ret->class = OPERATOR_CONVOLUTION_BACKWARD;
-	else if (ret->class != OPERATOR_GEMM || !f->is_product)
+	else if (ret->class != OPERATOR_GEMM || f->class != OPERATOR_GEMM)
 		return false;
 	return true;
 }
@@ -210,7 +204,7 @@ static void number_kernels(struct ops *o)
 	SCOPED(buffer) text = {0};
 
 	list_each(struct op, op, o) {
-		if (op->seq != OPS_NO_SEQ)
+		if (op->seq != OPERATOR_NO_SEQ)
 			op->sub = (*map_put(&of_seq, op->seq, op->is_backward, NULL))++;
 		if (op->marker == NVTX_NO_PARENT || op->is_backward || !ops_parse_marker(o, op->marker, &text, &m) ||
 		    !operator_marker_is_cell(&m))

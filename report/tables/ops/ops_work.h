@@ -11,8 +11,6 @@ bool ops_parse(const struct ops *o, size_t range, struct buffer *text, struct op
 /* Likewise a range of PyProf with arguments. */
 bool ops_parse_marker(const struct ops *o, size_t range, struct buffer *text, struct operator_marker *ret);
 
-uint64_t ops_seq(const struct operator_text *t);
-
 /* Which kernel of each operator has its work: sets has_flops, sub and nth. */
 void ops_choose_kernels(struct ops *o);
 

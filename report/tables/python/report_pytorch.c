@@ -271,8 +271,8 @@ static void find_results(const struct operators *o, struct map *ret)
 
 		if (o->places[i].row == SCAN_NO_ROW || !parse_node(o, i, &text, &t) || !t.sizes.length)
 			continue;
-		if (t.seq.length && operator_is_convolution_backward(&t.name))
-			*map_put(ret, strtoull(t.seq.text, NULL, 10), BY_SEQUENCE, NULL) = i + 1;
+		if (t.seq.length && operator_class_of(&t.name) == OPERATOR_CONVOLUTION_BACKWARD)
+			*map_put(ret, operator_seq(&t), BY_SEQUENCE, NULL) = i + 1;
 		for (struct operator_argument a = {.of = &t}; operator_argument_next(&a);)
 			if (a.made_by && !*(place = map_put(ret, a.made_by, BY_MAKER, NULL)))
 				*place = i + 1;
@@ -284,7 +284,7 @@ static struct operator_field result_of(const struct operators *o, const struct o
 				       const struct map *results, struct buffer *text)
 {
 	uint64_t id = t->op_id.length ? strtoull(t->op_id.text, NULL, 10) : 0;
-	const uint64_t *place = t->seq.length ? map_find(results, strtoull(t->seq.text, NULL, 10), BY_SEQUENCE) : NULL;
+	const uint64_t *place = t->seq.length ? map_find(results, operator_seq(t), BY_SEQUENCE) : NULL;
 	struct operator_text other;
 
 	if (place && parse_node(o, *place - 1, text, &other))
@@ -322,7 +322,7 @@ static bool is_passed_on(const struct operators *o, size_t node, const struct ma
 	SCOPED(buffer) text = {0};
 	bool is = parent != NVTX_NO_PARENT && o->places[parent].row != SCAN_NO_ROW;
 
-	is = is && parse_node(o, parent, &text, &t) && operator_is_convolution(&t.name) &&
+	is = is && parse_node(o, parent, &text, &t) && operator_class_of(&t.name) == OPERATOR_CONVOLUTION &&
 	     work_of(o, parent, results, &work);
 	return is;
 }
