@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "runtime/recorder/loader/dso.h"
 #include "runtime/recorder/recorder.h"
 
 /* ---- the real functions ---- */

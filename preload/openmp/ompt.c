@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/recorder/loader/dso.h"
 #include "runtime/recorder/stack/object.h"
 
 uintptr_t ompt_library_start, ompt_library_end;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "runtime/recorder/record/profile/profile.h"
 #include "runtime/recorder/record/thread/thread.h"
 #include "runtime/shared/common/sys.h"
 

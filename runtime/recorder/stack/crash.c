@@ -5,6 +5,7 @@
 #include <sys/auxv.h>
 #include <ucontext.h>
 
+#include "runtime/recorder/loader/dso.h"
 #include "runtime/recorder/loader/readable.h"
 #include "runtime/recorder/record/event.h"
 #include "runtime/recorder/record/process_state.h"

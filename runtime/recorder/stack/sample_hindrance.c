@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "runtime/recorder/loader/dso.h"
 #include "runtime/recorder/record/capture.h"
 #include "runtime/recorder/record/identity.h"
 #include "runtime/recorder/record/process_state.h"
