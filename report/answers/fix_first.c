@@ -102,11 +102,51 @@ static bool others_work(const struct choice *k, const struct role *r, uint64_t n
 	return own_ns >= ns / 2;
 }
 
+static bool ends_with(const struct choice *k, const struct role_call *wait, const struct role *r,
+		      const struct role_call *call)
+{
+	const struct role_end *end = &wait->end;
+	struct role_call last = {.frame = end->frame, .has_frame = end->has_frame};
+
+	return end->ns && end->function && !strcmp(end->function, call->function) &&
+	       k->roles->role_of[end->thread] == (size_t)(r - k->roles->items) + 1 &&
+	       role_call_line(k->context, &last) == role_call_line(k->context, call);
+}
+
+/* Also if it is known what they have done before. */
+static bool awaits_clients(const struct choice *k, const struct role *r, const struct role_call *wait)
+{
+	struct role_call unknown = *wait;
+
+	unknown.end = (struct role_end){0};
+	return input_of_wait(k->context, r, &unknown) == INPUT_CLIENTS;
+}
+
+/* The calls of another role's line that wait for each of these calls, two thirds of their time in all or more: they
+ * hardly overlap, because the line asks for one at a time. NULL: none. */
+static const struct role_call *asking_call(const struct choice *k, const struct role *r, const struct role_call *call,
+					   const struct role **ret_asking)
+{
+	const struct role_call *found = NULL;
+
+	list_each(const struct role, other, k->roles)
+		array_each(const struct role_call, wait, other->calls, other->call_count)
+			if (other != r && wait->is_users && wait->count >= call->count &&
+			    wait->ns * 3 >= call->ns * 2 && (!found || wait->ns > found->ns) &&
+			    ends_with(k, wait, r, call) && !awaits_clients(k, other, wait)) {
+				found = wait;
+				*ret_asking = other;
+			}
+	return found;
+}
+
 /* What only waits for something outside of what was recorded may be a server that waits for work; short sleeps where
- * others work may be those of a loop that waits for them. */
+ * others work may be those of a loop that waits for them, unless others wait for each of them. */
 static bool may_be_needed(const struct choice *k, const struct role *r, const struct role_call *call,
 			  uint64_t saved_ns)
 {
+	const struct role *asking;
+
 	if (call->is_timed)
 		return others_work(k, r, saved_ns);
 	switch (call->kind) {
@@ -116,7 +156,8 @@ static bool may_be_needed(const struct choice *k, const struct role *r, const st
 	case BLOCKED_NCCL:
 		return true;
 	case BLOCKED_SLEEP:
-		return call->count >= POLLS && call->ns / call->count < POLL_NS && others_work(k, r, saved_ns);
+		return call->count >= POLLS && call->ns / call->count < POLL_NS && others_work(k, r, saved_ns) &&
+		       !asking_call(k, r, call, &asking);
 	default:
 		return role_call_waits(r, call->kind, call->ns, call->count) && !call->end.ns;
 	}
@@ -190,36 +231,23 @@ static bool is_on_path(const struct choice *k, const struct code_line *line)
 	return false;
 }
 
-static bool ends_with(const struct choice *k, const struct role_call *wait, const struct role *r,
-		      const struct role_call *call)
+/* Whether the role waits for data before each of these calls: then it is asked for them. */
+static bool is_asked(const struct role *r, const struct role_call *call)
 {
-	const struct role_end *end = &wait->end;
-	struct role_call last = {.frame = end->frame, .has_frame = end->has_frame};
-
-	return end->ns && end->function && !strcmp(end->function, call->function) &&
-	       k->roles->role_of[end->thread] == (size_t)(r - k->roles->items) + 1 &&
-	       role_call_line(k->context, &last) == role_call_line(k->context, call);
+	array_each(const struct role_call, wait, r->calls, r->call_count)
+		if (wait->count >= call->count && (wait->kind == BLOCKED_SOCKET || wait->kind == BLOCKED_PIPE))
+			return true;
+	return false;
 }
 
-/* Another role waits for each of these calls of several threads, two thirds of their time in all or more: they hardly
- * overlap, because its line asks for one at a time. A single thread does one after the other in any case. */
+/* A single thread does one after the other in any case, but the one that asks it may ask for several at once. */
 static void asking_words(const struct choice *k, const struct role *r, const struct role_call *call,
 			 struct buffer *text)
 {
-	const struct role_call *found = NULL;
-	const struct role *asking = NULL;
+	const struct role *asking;
+	const struct role_call *found = asking_call(k, r, call, &asking);
 
-	if (r->threads < 2)
-		return;
-	list_each(const struct role, other, k->roles)
-		array_each(const struct role_call, wait, other->calls, other->call_count)
-			if (other != r && wait->is_users && wait->count >= call->count &&
-			    wait->ns * 3 >= call->ns * 2 && (!found || wait->ns > found->ns) &&
-			    ends_with(k, wait, r, call)) {
-				found = wait;
-				asking = other;
-			}
-	if (!found)
+	if (!found || (r->threads < 2 && (asking->process == r->process || !is_asked(r, call))))
 		return;
 	buffer_text(text, "; ");
 	role_words(asking, text);

@@ -143,6 +143,47 @@ like "$(report stats --summary joins.pillion | tr -s '\n ' ' ')" \
 	'FIX FIRST [^;]*joins\.py:3 fetch; (main|joins\.py) waits for one at a time at [^;]*joins\.py:7 [^;]*; saves ' \
 	'the line that waits for one thread at a time is named'
 
+# So need requests to a process that serves one after the other, and to one that has a thread for each; the threads'
+# short sleeps, of which each is awaited, are no polling, though the server waits beside them.
+cat >asked.py <<'END'
+import multiprocessing, socket, sys, threading, time
+def answer(s):
+    for line in s.makefile('rb'):
+        time.sleep(0.02)
+        s.sendall(line)
+def serve(pipe):
+    with socket.create_server(('127.0.0.1', 0)) as listening:
+        pipe.send(listening.getsockname()[1])
+        while True:
+            s, _ = listening.accept()
+            if sys.argv[1] == 'threads':
+                threading.Thread(target=answer, args=(s,)).start()
+            else:
+                answer(s)
+def ask(s):
+    s.sendall(b'x\n')
+    return s.recv(9)
+here, there = multiprocessing.Pipe()
+server = multiprocessing.Process(target=serve, args=(there,))
+server.start()
+port = here.recv()
+if sys.argv[1] == 'threads':
+    for i in range(24):
+        with socket.create_connection(('127.0.0.1', port)) as s:
+            ask(s)
+else:
+    with socket.create_connection(('127.0.0.1', port)) as s:
+        for i in range(24):
+            ask(s)
+server.kill()
+END
+for form in one threads; do
+	pillion -f -o asked --stats=false python3 asked.py $form >/dev/null 2>&1
+	like "$(report stats --summary asked.pillion | tr -s '\n ' ' ')" \
+		'FIX FIRST [^;]*asked\.py:4 [^;]*; (main|asked\.py) waits for one at a time at [^;]*asked\.py:17 ' \
+		"the line that asks a server ($form) for one at a time is named"
+done
+
 # What threads do in turn is not shared out anew, though one of them does most of it.
 cat >uneven.py <<'END'
 import threading, time
