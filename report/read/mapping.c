@@ -20,7 +20,7 @@ struct lazy {
 
 /* The ranges that the signal handlers may patch, and the blocks in memory, oldest first. Changed only under the
  * lock, which a handler that interrupts its owner does not take again. */
-enum { MANY = 64 << 20, AROUND = 64 << 10, MISSING_PAGES = 32768 };
+enum { MANY = 512 << 20, AROUND = 64 << 10, MISSING_PAGES = 32768 };
 enum { PLACED_LEAST = 64, PLACED_MOST = 16384 };
 
 static struct region {

@@ -43,8 +43,8 @@ void mapping_keep(const struct mapping *m, size_t places);
 void mapping_from_bytes(const void *data, size_t size, struct mapping *ret);
 void mapping_close(struct mapping *m);
 
-/* Drops bytes that are not needed soon; they are read again on the next access. Small files are kept while there are
- * few of them, because reading them again would cost more than the memory. */
+/* Drops bytes that are not needed soon; they are mapped again on the next access. Files of at most 512 MB in all are
+ * kept: the kernel takes their pages back where memory is short, and to map them again for each pass costs more. */
 void mapping_drop(const struct mapping *m, uint64_t offset, size_t size);
 
 /* Whether any mapped file became shorter. */
