@@ -118,6 +118,24 @@ bool prologue_is_call(const uint8_t code[CALL_BYTES])
 	return false;
 }
 
+bool prologue_calls(const uint8_t code[CALL_BYTES], int64_t distance)
+{
+	int32_t relative;
+
+	memcpy(&relative, code + CALL_BYTES - sizeof(relative), sizeof(relative));
+	return code[CALL_BYTES - 5] == 0xe8 && relative == distance;
+}
+
+/* sub %REGISTER,%rsp, by gcc; mov %REGISTER,%rsp, by clang. From %rbp it is moved by epilogues. */
+bool prologue_is_of_any_size(const uint8_t *code, size_t size)
+{
+	for (size_t at = 0; at + 3 <= size; at++)
+		if ((code[at] == 0x48 || code[at] == 0x4c) && (code[at + 1] == 0x29 || code[at + 1] == 0x89) &&
+		    (code[at + 2] & 0xc7) == 0xc4 && memcmp(code + at, "\x48\x89\xec", 3))
+			return true;
+	return false;
+}
+
 /* Where push %rbp is directly followed by mov %rsp,%rbp; 0: nowhere. */
 static size_t find_pair(const uint8_t *code, size_t size)
 {

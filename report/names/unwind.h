@@ -18,7 +18,8 @@ struct unwind_registers { /* by their DWARF numbers */
 
 struct unwind_memory {
 	bool (*read)(void *context, uint64_t address, uint64_t *ret); /* a word of the stack */
-	bool (*is_return)(void *context, uint64_t address);	      /* whether a call instruction precedes it */
+	/* Whether a call instruction precedes it, `function`: that of the code there; 0: of any. */
+	bool (*is_return)(void *context, uint64_t address, uint64_t function);
 	void *context;
 };
 
@@ -38,6 +39,13 @@ bool symbol_file_code(struct symbol_file *f, uint64_t address, uint8_t *ret, siz
 /* Whether a call instruction ends at the end of these bytes. */
 enum { CALL_BYTES = 7 };
 bool prologue_is_call(const uint8_t code[CALL_BYTES]);
+
+/* Whether the instruction calls that distance from its end. False: another one, or where is not in the instruction. */
+bool prologue_calls(const uint8_t code[CALL_BYTES], int64_t distance);
+
+/* Whether a function takes a number of bytes on the stack that it computes: alloca(), arrays of variable length. Bytes
+ * that merely look like such an instruction count, too. */
+bool prologue_is_of_any_size(const uint8_t *code, size_t size);
 
 /* The distance from the stack pointer after the prologue of a function to the frame pointer that it set up. `code`: the
  * function's first bytes. False: it sets up none, or not in the usual way. */

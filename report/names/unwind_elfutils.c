@@ -8,6 +8,8 @@
 
 /* Arguments of a call may be on the stack: up to PUSHED_BYTES with their alignment. */
 enum { DEPTH = 32, PROLOGUE_BYTES = 192, PUSHED_BYTES = 256, ALIGNMENT = 16 };
+/* Of a function whose frame has any size: the code that is searched for the reason, and how large the frame may be. */
+enum { CODE_BYTES = 4096, ANY_BYTES = 1 << 20 };
 
 /* What an expression is evaluated with. */
 struct evaluation {
@@ -189,21 +191,34 @@ bool symbol_file_code(struct symbol_file *f, uint64_t address, uint8_t *ret, siz
 	return false;
 }
 
-/* Finds the frame pointer of a function whose prologue is complete: above it is the return address. */
-static bool find_frame_pointer(struct symbol_file *f, uint64_t address, const struct unwind_memory *memory,
-			       struct unwind_registers *r)
+/* Whether the code from the function's start up to the address makes its frame larger by a number that it computes. */
+static bool is_of_any_size(struct symbol_file *f, uint64_t start, uint64_t address)
+{
+	uint8_t code[CODE_BYTES];
+	size_t size = address - start < sizeof(code) ? address - start : sizeof(code);
+
+	return symbol_file_code(f, start, code, size) && prologue_is_of_any_size(code, size);
+}
+
+/* Finds the frame pointer of a function whose prologue is complete: above it is the return address. Of a frame of any
+ * size that is far away, beyond what earlier calls have left there, so that the call must be known to be the
+ * function's. */
+static bool find_frame_pointer(struct symbol_file *f, uint64_t bias, uint64_t address,
+			       const struct unwind_memory *memory, struct unwind_registers *r)
 {
 	uint8_t code[PROLOGUE_BYTES];
 	uint64_t start, distance, at, end, word;
+	bool is_any;
 
 	if (r->known & 1u << UNWIND_FP || !symbol_file_function(f, address, &start) ||
 	    !symbol_file_code(f, start, code, sizeof(code)) || !prologue_distance(code, sizeof(code), &distance))
 		return false;
+	is_any = is_of_any_size(f, start, address);
 	at = (r->value[UNWIND_SP] + distance + ALIGNMENT - 1) & -(uint64_t)ALIGNMENT;
-	for (end = at + PUSHED_BYTES; at < end; at += ALIGNMENT) {
+	for (end = at + (is_any ? ANY_BYTES : PUSHED_BYTES); at < end; at += ALIGNMENT) {
 		if (!memory->read(memory->context, at + 8, &word))
 			return false;
-		if (!memory->is_return(memory->context, word))
+		if (!memory->is_return(memory->context, word, is_any ? bias + start : 0))
 			continue;
 		r->value[UNWIND_FP] = at;
 		r->known |= 1u << UNWIND_FP;
@@ -271,7 +286,7 @@ enum unwind_outcome unwind_step(struct symbol_file *f, uint64_t bias, const stru
 
 	if (!frame)
 		return UNWIND_STOPPED;
-	if (find_cfa(frame, &e) || (find_frame_pointer(f, address, memory, &now) && find_cfa(frame, &e))) {
+	if (find_cfa(frame, &e) || (find_frame_pointer(f, bias, address, memory, &now) && find_cfa(frame, &e))) {
 		dwarf_frame_info(frame, NULL, NULL, &is_signal);
 		outcome = step_frame(frame, &e, r);
 	}

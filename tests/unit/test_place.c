@@ -64,13 +64,30 @@ static __attribute__((noinline)) void reads(void)
 
 enum { READS_LINE = __LINE__ - 4 };
 
-/* Its frame may have any size, so that its caller is found from the frame pointer. */
+static __attribute__((noinline)) void reads_with_frame(void)
+{
+	__asm__ volatile("" : : "r"(__builtin_frame_address(0))); /* needs the frame pointer */
+	reads();
+	__asm__ volatile("" ::: "memory");
+}
+
+enum { FRAME_LINE = __LINE__ - 4 };
+
+static __attribute__((noinline)) void *here(void)
+{
+	return __builtin_return_address(0);
+}
+
+/* Its frame may have any size, so that its caller is found from the frame pointer. There are return addresses of other
+ * calls in it. */
 static __attribute__((noinline)) void reads_with_room(size_t room)
 {
 	if (room) {
-		char *bytes = __builtin_alloca(room);
+		void **words = __builtin_alloca(room);
 
-		__asm__ volatile("" : : "r"(bytes) : "memory");
+		for (size_t i = 0; i < room / sizeof(*words); i++)
+			words[i] = here();
+		__asm__ volatile("" : : "r"(words) : "memory");
 	}
 	reads();
 	__asm__ volatile("" ::: "memory");
@@ -106,7 +123,7 @@ static __attribute__((noinline)) void polls(void)
 
 static __attribute__((noinline)) void calls_with_room(void)
 {
-	reads_with_room(getpid() == 1);
+	reads_with_room(3000 + (size_t)getpid() % 2);
 	__asm__ volatile("" ::: "memory");
 }
 
@@ -240,6 +257,15 @@ Test(place, a_stack_has_inlined_functions_and_lines)
 }
 
 Test(place, callers_are_found_from_the_frame_pointer)
+{
+	const struct where_item *item = look_at(reads_with_frame, SYS_read);
+
+	expect_text(frames_until(item, "reads_with_frame"),
+		    "syscall waits_inlined:%d reads:%d reads_with_frame:%d ", WAITS_LINE, READS_LINE, FRAME_LINE);
+	expect_complete(item);
+}
+
+Test(place, callers_of_a_frame_of_any_size)
 {
 	const struct where_item *item = look_at(calls_with_room, SYS_read);
 

@@ -87,6 +87,30 @@ Test(prologue, knows_calls)
 	cr_expect_not(prologue_is_call(move));
 }
 
+Test(prologue, knows_which_function_a_call_is_of)
+{
+	static const uint8_t direct[CALL_BYTES] = {0, 0, 0xe8, 0xf0, 0xff, 0xff, 0xff},
+			     table[CALL_BYTES] = {0, 0xff, 0x15, 0xf0, 0xff, 0xff, 0xff};
+
+	cr_expect(prologue_calls(direct, -16));
+	cr_expect_not(prologue_calls(direct, -15));
+	cr_expect_not(prologue_calls(table, -16), "where the table has the function's address is not known");
+}
+
+#define IS_OF_ANY_SIZE(bytes) prologue_is_of_any_size((const uint8_t *)(bytes), sizeof(bytes) - 1)
+
+Test(prologue, knows_frames_of_any_size)
+{
+	cr_expect(IS_OF_ANY_SIZE("\x90\x48\x29\xc4"), "sub %%rax,%%rsp");
+	cr_expect(IS_OF_ANY_SIZE("\x4c\x29\xdc"), "sub %%r11,%%rsp");
+	cr_expect(IS_OF_ANY_SIZE("\x48\x89\xc4"), "mov %%rax,%%rsp");
+	cr_expect_not(IS_OF_ANY_SIZE("\x48\x89\xec"), "mov %%rbp,%%rsp");
+	cr_expect_not(IS_OF_ANY_SIZE("\x48\x89\xe5"), "mov %%rsp,%%rbp");
+	cr_expect_not(IS_OF_ANY_SIZE("\x48\x29\xc3"), "sub %%rax,%%rbx");
+	cr_expect_not(IS_OF_ANY_SIZE("\x48\x83\xec\x18"), "sub $0x18,%%rsp");
+	cr_expect_not(IS_OF_ANY_SIZE("\x48\x29"));
+}
+
 /* ---- cycles ---- */
 
 Test(cycles, are_found_and_chains_are_not)

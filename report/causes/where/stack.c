@@ -152,7 +152,7 @@ static struct symbol_file *file_of(struct where_files *files, const struct look_
 	return file && symbol_file_address(file, address - m->start + m->offset, ret) ? file : NULL;
 }
 
-static bool is_return(void *context, uint64_t address)
+static bool is_return(void *context, uint64_t address, uint64_t function)
 {
 	const struct stack_reader *r = context;
 	const struct look_module *m;
@@ -161,7 +161,8 @@ static bool is_return(void *context, uint64_t address)
 	struct symbol_file *file = file_of(r->files, r->process, address - 1, &m, &in_file);
 
 	return file && in_file + 1 >= sizeof(code) &&
-	       symbol_file_code(file, in_file + 1 - sizeof(code), code, sizeof(code)) && prologue_is_call(code);
+	       symbol_file_code(file, in_file + 1 - sizeof(code), code, sizeof(code)) &&
+	       (function ? prologue_calls(code, (int64_t)(function - address)) : prologue_is_call(code));
 }
 
 static bool is_recorder(const char *path)
