@@ -375,8 +375,10 @@ static void link_looks(struct linker *l, uint32_t actor, struct row_of_calls *ro
 static void link_all_looks(struct linker *l)
 {
 	const struct rows_of_calls *all = &l->sleeps;
+	const struct causality *s = l->causes;
 
-	for (uint32_t i = 0; i < l->causes->actor_count && l->causes->actor_count <= FAMILY_MOST; i++)
+	/* Streams, which have been added since and are the last actors, have no sleeps. */
+	for (uint32_t i = 0; i < s->actor_count && s->actor_count <= FAMILY_MOST && !s->actors[i].is_stream; i++)
 		for (size_t k = all->first[i]; k < all->first[i + 1]; k++)
 			if (all->items[k].looks && !all->items[k].found_ns &&
 			    all->items[k].last_start_ns > all->items[k].start_ns)
