@@ -249,60 +249,34 @@ static inline __attribute__((always_inline)) void leave(const struct nvtx_string
 		event_instant_here(TF_POP, nvtx_domain_number(domain), 0, NULL, 0);
 }
 
-/* The arguments of a callback of sys.monitoring: code, offset, and of calls: callable, first argument. */
-
-static void *calls_enter(void *self, void *arguments)
+/* The arguments of a callback of sys.monitoring: code, offset, and of calls: callable, first argument. NULL: an
+ * exception is to be passed on. */
+static inline __attribute__((always_inline)) void *take_event(const void *arguments, bool is_begin, bool is_of_c,
+							      bool can_be_disabled)
 {
 	struct nvtx_string *s = code_string(load(arguments, 0));
+	bool is_wanted = s || !can_be_disabled;
 
-	enter(s);
-	return python_answer(s, disable);
-}
-
-static void *calls_leave(void *self, void *arguments)
-{
-	struct nvtx_string *s = code_string(load(arguments, 0));
-
-	leave(s);
-	return python_answer(s, disable);
-}
-
-/* These cannot be disabled. */
-static void *calls_throw(void *self, void *arguments)
-{
-	enter(code_string(load(arguments, 0)));
-	return python_answer(true, disable);
-}
-
-static void *calls_unwind(void *self, void *arguments)
-{
-	leave(code_string(load(arguments, 0)));
-	return python_answer(true, disable);
-}
-
-static void *calls_c_enter(void *self, void *arguments)
-{
-	struct nvtx_string *s;
-
-	if (!code_string(load(arguments, 0)))
-		return python_answer(false, disable);
-	if (!function_string(load(arguments, 16), load(arguments, 24), &s))
+	if (s && is_of_c && !function_string(load(arguments, 16), load(arguments, 24), &s))
 		return NULL;
-	enter(s);
-	return python_answer(true, disable);
+	if (is_begin)
+		enter(s);
+	else
+		leave(s);
+	return python_answer(is_wanted, disable);
 }
-
-static void *calls_c_leave(void *self, void *arguments)
-{
-	struct nvtx_string *s;
-
-	if (!code_string(load(arguments, 0)))
-		return python_answer(true, disable);
-	if (!function_string(load(arguments, 16), load(arguments, 24), &s))
-		return NULL;
-	leave(s);
-	return python_answer(true, disable);
-}
+#define CALLBACK(name, ...)                                                                                            \
+	static void *name(void *self, void *arguments)                                                                 \
+	{                                                                                                              \
+		return take_event(arguments, __VA_ARGS__);                                                             \
+	}
+CALLBACK(calls_enter, true, false, true)
+CALLBACK(calls_leave, false, false, true)
+CALLBACK(calls_throw, true, false, false)
+CALLBACK(calls_unwind, false, false, false)
+CALLBACK(calls_c_enter, true, true, true)
+CALLBACK(calls_c_leave, false, true, false)
+#undef CALLBACK
 
 /* ---- before 3.12 ---- */
 

@@ -495,15 +495,8 @@ static bool trial_end(void)
 
 /* ---- the functions that annotate.py is given ---- */
 
-static void *record_try(void *self, void *unused)
-{
-	return python.Py_BuildValue("i", (int)trial_begin());
-}
-
-static void *record_settle(void *self, void *unused)
-{
-	return python.Py_BuildValue("i", (int)trial_end());
-}
+PYTHON_ANSWER(record_try, trial_begin)
+PYTHON_ANSWER(record_settle, trial_end)
 
 static uint64_t last_callback(void)
 {

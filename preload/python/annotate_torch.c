@@ -106,15 +106,8 @@ static bool trial_end(void)
 
 /* ---- the functions that annotate.py is given ---- */
 
-static void *torch_offer(void *self, void *unused)
-{
-	return python.Py_BuildValue("i", (int)trial_begin());
-}
-
-static void *torch_settle(void *self, void *unused)
-{
-	return python.Py_BuildValue("i", (int)trial_end());
-}
+PYTHON_ANSWER(torch_offer, trial_begin)
+PYTHON_ANSWER(torch_settle, trial_end)
 
 static void *torch_open(void *self, void *is_open)
 {

@@ -87,6 +87,12 @@ struct method {
 	int flags;
 	const char *help;
 };
+/* A function without arguments that returns what `call` does: a bool. */
+#define PYTHON_ANSWER(name, call)                                                                                      \
+	static void *name(void *self, void *unused)                                                                    \
+	{                                                                                                              \
+		return python.Py_BuildValue("i", (int)call());                                                         \
+	}
 
 /* The pointer at an offset in an object. */
 static inline void *load(const void *object, unsigned offset)
