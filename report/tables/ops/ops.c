@@ -195,7 +195,7 @@ static void trace_cell(struct ops *o, const struct op *op, struct table *table)
 		if (operator_marker_trace(buffer_string(&text), &cell))
 			break;
 	}
-	if (!cell.size && line)
+	if (!cell.size && line && o->line_text)
 		o->line_text(o->source, line, &cell);
 	text_cell(table, &cell, "-");
 }

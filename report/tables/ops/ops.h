@@ -44,8 +44,8 @@ struct ops {
 	void *source;
 	void (*range_text)(const void *source, size_t range, struct buffer *ret);
 	void (*kernel_name)(const void *source, uint32_t name, struct buffer *ret);
+	/* The line, and the modules whose forward() it is in. May be NULL: only PyProf's ranges have lines. */
 	void (*line_text)(void *source, uint32_t line, struct buffer *ret);
-	/* The modules whose forward() the line is in. May be NULL. */
 	void (*modules_text)(void *source, uint32_t line, struct buffer *ret);
 	/* False: the call is not one whose work is known. May be NULL. */
 	bool (*call_work)(const void *source, uint32_t call, struct operator_work *ret);

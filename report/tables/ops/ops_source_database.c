@@ -123,14 +123,6 @@ static void database_kernel_name(const void *source, uint32_t name, struct buffe
 	text_by(((const struct database *)source)->string, name, ret);
 }
 
-/* Only PyProf's ranges have lines. */
-static void database_line_text(void *source, uint32_t line, struct buffer *ret)
-{
-	(void)source;
-	(void)line;
-	(void)ret;
-}
-
 static const struct device_properties *database_device(void *source, uint32_t device)
 {
 	const struct database *d = source;
@@ -330,7 +322,6 @@ int ops_of_database(const char *path, uint32_t seconds, struct table *table, str
 			     .ops = {.source = &d,
 				     .range_text = database_range_text,
 				     .kernel_name = database_kernel_name,
-				     .line_text = database_line_text,
 				     .device = database_device}};
 
 	if (sqlite3_open_v2(path, &d.db, SQLITE_OPEN_READONLY, NULL)) {
