@@ -41,16 +41,6 @@ class _Schedule:
         return step - place + (self.wait if place < self.wait else self.warmup if place < self.warmup else self.cycle)
 
 
-class _Always:
-    """The schedule in which each step is active."""
-
-    def __call__(self, step):
-        return ACTIVE
-
-    def phase_end(self, step):
-        return sys.maxsize
-
-
 def schedule(*, wait=0, warmup=0, active=1, repeat=0, skip_first=0):
     """The phase of each step: after `skip_first` steps, cycles of `wait`, `warmup` and `active` steps, `repeat` times
     (0: until the end), as torch.profiler.schedule has them."""
@@ -84,7 +74,7 @@ class Profiler:
         if schedule is not None and not callable(schedule):
             raise TypeError("schedule must be a function of the step's number, such as what pillion.schedule() returns,"
                 f" not {schedule!r}")
-        self._schedule = _Always() if schedule is None else schedule
+        self._schedule = _Schedule(0, 0, sys.maxsize, 0, 0) if schedule is None else schedule
         # Before this step, step() has nothing to do but to count. Schedules of others may change with each step.
         self._busy_step, self._phase_end = 0, getattr(self._schedule, "phase_end", lambda step: step + 1)
         self._name, self._on_active = name, on_active or on_trace_ready
