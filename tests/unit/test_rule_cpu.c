@@ -190,6 +190,23 @@ Test(rule_cpu, small_reads_of_what_a_pipe_has)
 	assert_verdict("small_io", VERDICT_FOUND);
 }
 
+/* Calls that are too short for a stack are made where the process computes. */
+Test(rule_cpu, small_reads_have_the_line_of_the_samples)
+{
+	const uint32_t at[] = {1};
+	struct finding f;
+
+	writer_python_code(&host, 1, 7, "/home/u/job.py", "read_all");
+	writer_python_stack(&host, 1, at, 1);
+	for (uint64_t i = 0; i < 6; i++)
+		writer_sample(&host, BEGIN + (i + 1) * 10 * MS, 10000, 1);
+	reads(6000, 16, 2 * US);
+	rule_run(&rules, rule_find("small_io"), &f);
+	cr_assert_not_null(f.line);
+	cr_expect_eq(f.line->line, 7);
+	finding_done(&f);
+}
+
 /* Threads that each wait for a lock for most of the time. */
 static void lock_waits(uint32_t threads, uint64_t waits)
 {

@@ -319,7 +319,8 @@ static void os_run(struct rules *r, struct finding *f, enum os_rule_number numbe
 		buffer_text(&f->edit, o->rule->edit);
 	else if (f->verdict == VERDICT_FOUND && o->rule->edit)
 		price_add_line(o->rule->edit, f->line, "=0", &f->edit);
-	if (o->rule->is_of_interpreter && f->verdict == VERDICT_FOUND)
+	/* short calls have no stack, but the process makes them where it computes */
+	if (f->verdict == VERDICT_FOUND && (o->rule->is_of_interpreter || (o->rule->has_short && !f->line)))
 		os_find_holder(o, f);
 	if (o->rule->is_of_interpreter)
 		rule_needs_python(r, f);
