@@ -319,6 +319,9 @@ Test(reader, tells_how_much_of_a_truncated_file_is_missing)
 	cr_assert_eq(reader_open_bytes(bytes, size - TF_PAGE - 1, &trace, &err), 0);
 	cr_assert_eq(trace->missing_bytes, TF_PAGE + 1);
 	cr_assert_gt(count_events(), 400);
+	reader_close(trace);
+	cr_assert_eq(reader_open_bytes(bytes, TF_PAGE + 3, &trace, &err), 0);
+	cr_expect(trace->missing_bytes == w.header.function_bytes - 3 && trace->broken == 1);
 }
 
 Test(reader, refuses_what_is_no_trace)
