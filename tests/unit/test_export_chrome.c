@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests the flow arrows of autograd in the Chrome trace export. */
+/* Tests the flow arrows of autograd and the critical path in the Chrome trace export. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +10,7 @@
 #include "opened.h"
 
 #define US 1000ull
+#define MS 1000000ull
 
 struct range {
 	size_t thread;
@@ -17,18 +18,35 @@ struct range {
 	uint64_t start_us, end_us;
 };
 
+static char *exported_trace(struct writer *w, bool has_critical_path)
+{
+	struct model model;
+	struct report_context context = {.model = &model};
+	struct export x = {.context = &context, .has_critical_path = has_critical_path};
+	struct sink sink;
+	struct err err = {""};
+	char *text = calloc(1, 1 << 16);
+	int fd = memfd_create("chrome", MFD_CLOEXEC);
+
+	open_written(&model, w);
+	context.symbols = symbols_new(&model, false);
+	cr_assert_eq(sink_open(&sink, fd, false, &err), 0);
+	x.out = &sink;
+	cr_assert_eq(export_chrome(&x, &err), 0, "%s", err.text);
+	cr_assert_eq(sink_close(&sink), 0);
+	cr_assert_gt(pread(fd, text, (1 << 16) - 1, 0), 0);
+	symbols_free(context.symbols);
+	model_done(&model);
+	writer_done(w);
+	close(fd);
+	return text;
+}
+
 /* Exports a process whose threads 100 and 101 have these ranges, ordered by start. */
 static char *exported(const struct range *ranges, size_t count)
 {
 	struct writer w;
 	struct writer_thread threads[2];
-	struct model model;
-	struct report_context context = {.model = &model};
-	struct export x = {.context = &context};
-	struct sink sink;
-	struct err err = {""};
-	char *text = calloc(1, 1 << 16);
-	int fd = memfd_create("chrome", MFD_CLOEXEC);
 
 	writer_init(&w, 1, 100, 90, 1000 * US);
 	for (uint32_t i = 0; i < 2; i++)
@@ -42,29 +60,21 @@ static char *exported(const struct range *ranges, size_t count)
 			writer_text(&threads[ranges[i].thread], TF_BLOB_STRING, (uint32_t)i + 1, ranges[i].text);
 			writer_event(&threads[ranges[i].thread], TF_PUSH, 0, us * US, i + 1);
 		}
-	open_written(&model, &w);
-	context.symbols = symbols_new(&model, false);
-	cr_assert_eq(sink_open(&sink, fd, false, &err), 0);
-	x.out = &sink;
-	cr_assert_eq(export_chrome(&x, &err), 0, "%s", err.text);
-	cr_assert_eq(sink_close(&sink), 0);
-	cr_assert_gt(pread(fd, text, (1 << 16) - 1, 0), 0);
-	symbols_free(context.symbols);
-	model_done(&model);
-	writer_done(&w);
-	close(fd);
-	return text;
+	return exported_trace(&w, false);
+}
+
+static size_t count_of(const char *text, const char *part)
+{
+	size_t count = 0;
+
+	for (; (text = strstr(text, part)) != NULL; text++)
+		count++;
+	return count;
 }
 
 static size_t arrows(const char *text)
 {
-	size_t count = 0;
-
-	while ((text = strstr(text, "\"cat\":\"fwdbwd\"")) != NULL) {
-		text++;
-		count++;
-	}
-	return count;
+	return count_of(text, "\"cat\":\"fwdbwd\"");
 }
 
 Test(export_chrome, draws_an_arrow_from_the_innermost_forward_operator_to_the_engine)
@@ -135,4 +145,51 @@ Test(export_chrome, operators_have_bare_names_and_their_fields)
 	}
 	cr_expect(strstr(text, "\"cat\":\"user_annotation\",\"name\":\"solver::step\","), "%s", text);
 	free(text);
+}
+
+/* A thread works from 5 to 220 ms of 300, and the main one waits for it from 10 ms on. */
+static char *exported_path(bool has_critical_path)
+{
+	const uint64_t begin = 1000 * MS;
+	struct writer_thread host, worker;
+	struct writer w;
+	uint16_t wait;
+
+	writer_init(&w, 1, 10, 1, begin);
+	wait = writer_function(&w, TF_GROUP_OSRT, "sem_wait");
+	writer_thread(&w, &host, 10, "main", 4096);
+	writer_thread(&w, &worker, 11, "worker", 4096);
+	writer_page(&worker)->start_ticks = begin + 5 * MS;
+	writer_page(&worker)->end_ticks = begin + 220 * MS;
+	writer_call(&host, wait, begin + 220 * MS, 210 * MS, NULL, 0);
+	writer_end(&w, TF_END_EXIT, 0, begin + 300 * MS);
+	return exported_trace(&w, has_critical_path);
+}
+
+/* The sum of the times of these stretches of the path, in us. */
+static double stretches(const char *text, const char *name)
+{
+	SCOPED(buffer) begin = {0};
+	double sum = 0;
+
+	buffer_print(&begin, "\"cat\":\"critical_path\",\"name\":\"%s\",", name);
+	for (const char *at = text; (at = strstr(at, begin.data)) != NULL; at++)
+		sum += strtod(strstr(at, "\"dur\":") + strlen("\"dur\":"), NULL);
+	return sum;
+}
+
+Test(export_chrome, the_critical_path_is_a_process)
+{
+	char *text = exported_path(true), *without = exported_path(false);
+
+	cr_expect_float_eq(stretches(text, "CPU, main [10]"), 5000 + 80000, 0.01);
+	cr_expect_float_eq(stretches(text, "CPU, worker [11]"), 215000, 0.01);
+	cr_expect_eq(count_of(text, "\"args\":{\"name\":\"critical path\"}"), 1);
+	cr_expect_eq(count_of(text, "\"name\":\"thread_name\",\"pid\":9000000"), 2, "a row for each thread on it");
+	cr_expect_eq(count_of(text, "\"ph\":\"s\",\"cat\":\"critical_path\""), 2, "to the worker and back");
+	cr_expect_not_null(strstr(text, "\"ph\":\"s\",\"cat\":\"critical_path\",\"name\":\"critical_path\",\"id\":1,"
+					"\"pid\":9000000,\"tid\":1,\"ts\":0.000}"));
+	cr_expect_eq(count_of(without, "critical"), 0);
+	free(text);
+	free(without);
 }
