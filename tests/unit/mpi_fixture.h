@@ -9,7 +9,7 @@
 
 #define WORLD 0x44000000
 #define OTHER_COMMUNICATOR 0x84000001
-enum { CALLS = 12, NO_PEER = -9 };
+enum { CALLS = 12, MOST_CALLS = 200, NO_PEER = -9 };
 
 /* A call of a rank, in us since the start; without MPI_ in front of its name it is one of the operating system, and its
  * peer that of a socket. */
@@ -107,8 +107,9 @@ static inline uint16_t function_of(const struct made *made, uint32_t place, cons
 static const uint64_t *sampled_us;
 static uint64_t sampled_at_us = 950;
 
-/* Writes a job whose ranks make these calls after MPI_Init, each a list that ends with a call without a name. */
-static inline void job(const struct made made[][CALLS], uint32_t count, bool has_init)
+/* Writes a job whose ranks make these calls after MPI_Init, each a list of at most `calls` that ends with a call
+ * without a name. */
+static inline void job_of(const struct made *all, uint32_t calls, uint32_t count, bool has_init)
 {
 	char directory[] = "/tmp/pillion-rule.XXXXXX";
 
@@ -116,7 +117,8 @@ static inline void job(const struct made made[][CALLS], uint32_t count, bool has
 	rmdir(directory);
 	capture_create(directory);
 	for (uint32_t i = 0; i < count; i++) {
-		uint16_t functions[CALLS];
+		const struct made *made = all + (size_t)i * calls;
+		uint16_t functions[MOST_CALLS];
 		char variables[32];
 
 		writer_done(&w);
@@ -124,12 +126,12 @@ static inline void job(const struct made made[][CALLS], uint32_t count, bool has
 		writer_variables(&w, variables,
 				 (size_t)snprintf(variables, sizeof(variables), "RANK=%u", i) + 1);
 		writer_function(&w, TF_GROUP_MPI, has_init ? "MPI_Init" : "MPI_Query_thread");
-		for (uint32_t k = 0; k < CALLS && made[i][k].function; k++)
-			functions[k] = function_of(made[i], k, functions);
+		for (uint32_t k = 0; k < calls && made[k].function; k++)
+			functions[k] = function_of(made, k, functions);
 		writer_thread(&w, &host, 10 + i, "main", 2 * TF_PAGE);
 		writer_call(&host, 0, BEGIN + 10, 5, NULL, 0);
-		for (uint32_t k = 0; k < CALLS && made[i][k].function; k++)
-			write_call(i, &made[i][k], functions[k], k + 1);
+		for (uint32_t k = 0; k < calls && made[k].function; k++)
+			write_call(i, &made[k], functions[k], k + 1);
 		if (sampled_us) {
 			writer_python_code(&host, 99, 40, "/home/u/job.py", "relax");
 			writer_python_stack(&host, 99, (const uint32_t[]){99}, 1);
@@ -142,6 +144,11 @@ static inline void job(const struct made made[][CALLS], uint32_t count, bool has
 	open_capture(&model, directory);
 	context.symbols = symbols_new(&model, false);
 	capture_remove(directory);
+}
+
+static inline void job(const struct made made[][CALLS], uint32_t count, bool has_init)
+{
+	job_of(made[0], CALLS, count, has_init);
 }
 
 #define COLLECTIVE(name, from, to) {name, from, to, NO_PEER, 0, 12, 0}

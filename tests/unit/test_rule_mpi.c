@@ -86,6 +86,27 @@ Test(rule_mpi, late_senders_and_receivers_by_rank_and_tag)
 	cr_expect(waited(MPI_LATE_RECEIVER, 0, 1, 100));
 }
 
+/* Messages are sent long before they are received, but for the last one. */
+Test(rule_mpi, many_messages_are_received_in_the_order_in_which_they_were_sent)
+{
+	enum { LAG = 20 };
+	static struct made made[2][MOST_CALLS];
+	struct mpi_wait_counts counts;
+
+	for (uint64_t i = 0; i < MOST_CALLS - 1; i++) {
+		made[0][i] = (struct made)MESSAGE("MPI_Send", 20 + 3 * i, 21 + 3 * i, 1, 7);
+		made[1][i] = (struct made)MESSAGE("MPI_Recv", 22 + 3 * (i + LAG), 23 + 3 * (i + LAG), 0, 7);
+	}
+	made[0][MOST_CALLS - 1] = (struct made)MESSAGE("MPI_Send", 800, 801, 1, 7);
+	made[1][MOST_CALLS - 1] = (struct made)MESSAGE("MPI_Recv", 700, 802, 0, 7);
+	job_of(made[0], MOST_CALLS, 2, true);
+	wait_count = 0;
+	mpi_waits(&model, NULL, take_wait, NULL, NULL, &counts);
+	cr_expect_eq(counts.messages, MOST_CALLS);
+	cr_expect_eq(wait_count, 1);
+	cr_expect(waited(MPI_LATE_SENDER, 1, 0, 100));
+}
+
 Test(rule_mpi, a_send_that_returned_does_not_wait)
 {
 	static const struct made made[][CALLS] = {
