@@ -179,6 +179,13 @@ Test(export, leaves_a_file_that_is_there_unless_forced)
 	text = read_file(path);
 	cr_assert_neq(strstr(text, ";cudaMemcpy 520000\n"), NULL);
 	free(text);
+	cr_expect_eq(o.x.remarks.count, 0);
+	o.x.is_metric_given = false;
+	cr_assert_eq(export_write(&o.x, folded, path, true, &o.err), 0);
+	cr_assert_eq(o.x.remarks.count, 1);
+	cr_expect_str_eq(o.x.remarks.items[0],
+			 "folded: time in OS and CUDA calls; --metric takes also gpu, off-cpu, host",
+			 "it has neither CPU samples nor allocations of device memory");
 	unlink(path);
 	close_example(&o);
 }
