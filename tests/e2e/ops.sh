@@ -96,7 +96,7 @@ for name in 'view', 'slow':
         db.execute(f'CREATE TABLE {kernels} (start, end, correlationId, shortName, deviceId, streamId, gridX, gridY, '
                    'gridZ, blockX, blockY, blockZ)')
         db.executemany(f'INSERT INTO {kernels} (start) VALUES (?)', [(i,) for i in range(20000)])
-        db.execute(f'ALTER TABLE {kernels} ADD COLUMN globalPid AS (length(hex(zeroblob(10000000 + start))))')
+        db.execute(f'ALTER TABLE {kernels} ADD COLUMN globalPid AS (length(hex(zeroblob(1000000 + start))))')
     db.commit()
 END
 refused 'a view, which may compute without end' 'view.sqlite: access to view "CUPTI_ACTIVITY_KIND_KERNEL" prohibited' \
