@@ -22,6 +22,11 @@ def caught():
     except RuntimeError:
         traceback.print_exc()
 
+def lost(kind):
+    if kind == "killed":
+        os.kill(os.getpid(), 9)
+    os._exit(7)
+
 def hook(kind, value, trace):
     traceback.print_exception(kind, value, trace)
     os._exit(7)
@@ -72,6 +77,10 @@ elif kind == "futures":
     from concurrent.futures import ProcessPoolExecutor
     with ProcessPoolExecutor(2) as p:
         list(p.map(fn, ["futures"]))
+elif kind in ("exits", "killed"):
+    from concurrent.futures import ProcessPoolExecutor
+    with ProcessPoolExecutor(1) as p:
+        list(p.map(lost, [kind]))  # lost
 elif kind == "threads":
     from concurrent.futures import ThreadPoolExecutor
     with ThreadPoolExecutor(2) as p:
@@ -138,6 +147,14 @@ for kind in fork spawn; do
 	like "$(cat first)" "^DIED FIRST +RuntimeError: no process at raises.py:$raised fn; process [0-9]+ " \
 		"$kind: a worker's"
 done
+lost=$(grep -n '# lost' raises.py | cut -d: -f1)
+broken='; then concurrent\.futures\.process\.BrokenProcessPool: '
+ended exits
+like "$(cat first)" "^DIED FIRST +exit 7 of worker [0-9]+[;,].*$broken.* at raises.py:$lost; process [0-9]+ " \
+	'a worker that exits: before what its pool raises'
+ended killed
+like "$(cat first)" "^DIED FIRST +signal 9 \(SIGKILL\) of worker [0-9]+[;,].*$broken.* at raises.py:$lost; " \
+	'a worker that was killed: before what its pool raises'
 for kind in caught logged harmless interrupted cancelled; do
 	ended "$kind"
 	unlike "$(cat both)" '^(CRASH|DIED FIRST)' "$kind: none"

@@ -164,6 +164,31 @@ static bool lost_a_peer(const struct died *d)
 	       text_any(text_has, d->exception.text, "by peer", "Broken pipe", "remote process exited");
 }
 
+/* By SIGTERM and the like. */
+static bool is_request(int signal)
+{
+	return signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
+}
+
+/* The process of which the exception says that it is gone, in the words of concurrent.futures, loky, torch and Ray: of
+ * the children that failed the one that ended first. SIGTERM is what the others get then. NULL: there is none. */
+static const struct process *lost_worker(const struct model *m, const struct died *d)
+{
+	const struct process *first = NULL;
+
+	if (!d->exception.image ||
+	    !text_any(text_has, d->exception.text, "terminated abruptly", "unexpectedly terminated",
+		      "exited unexpectedly", "died unexpectedly", "terminated with signal", "is killed by signal"))
+		return NULL;
+	array_each(const struct process, p, m->processes, m->process_count) {
+		if (process_parent(m, p) != d->process || !p->has_status || !p->status || is_request(signal_of(m, p)))
+			continue;
+		if (!first || p->end_ns < first->end_ns)
+			first = p;
+	}
+	return first;
+}
+
 static bool was_raised_after_signal(const struct model *m, const struct died *d)
 {
 	return d->exception.image && d->exception.at_ns > told_ns(m, d->process);
@@ -175,12 +200,6 @@ static bool is_answer_to_signal(const struct model *m, const struct died *d, boo
 	bool is_rank = *d->process->rank;
 
 	return was_raised_after_signal(m, d) && (lost_a_peer(d) || (has_ranks && !is_rank));
-}
-
-/* By SIGTERM and the like. */
-static bool is_request(int signal)
-{
-	return signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
 }
 
 static bool is_death(const struct model *m, const struct process *p)
@@ -277,7 +296,8 @@ void summary_died_find(const struct model *m, struct died *ret)
 	ret->process = first.process;
 	ret->exception = first.exception;
 	ret->signal = first.exception.image ? 0 : signal_of(m, ret->process);
-	ret->is_of_ranks = has_ranks || is_worker(m, ret->process);
+	ret->lost = lost_worker(m, ret);
+	ret->is_of_ranks = has_ranks || ret->lost || is_worker(m, ret->process);
 }
 
 void summary_died_done(struct died *d)
@@ -413,6 +433,21 @@ static void add_rank(const struct model *m, const struct process *p, struct buff
 	text_fit(out, m->machines[p->machine].host, NAME_WIDTH);
 }
 
+/* "signal 9 (SIGKILL) of worker 4711; last recorded: thread 4711, job.py:3 work; then " */
+static void add_lost(struct rules *r, const struct died *d, struct buffer *out)
+{
+	const struct process *p = d->lost;
+	int signal = signal_of(r->context->model, p);
+
+	if (signal)
+		crash_signal(signal, NULL, out);
+	else
+		buffer_text(out, p->ended);
+	buffer_print(out, " of worker %" PRIu32, p->pid);
+	add_last(r, p, out);
+	buffer_text(out, "; then ");
+}
+
 /* What SIGKILL ended is what the kernel killed, unless somebody sent that signal at the same time. */
 void summary_oom(const struct model *m, const struct died *d, struct buffer *out)
 {
@@ -459,6 +494,8 @@ void summary_died(struct rules *r, const struct died *d, const struct where_plac
 		add_rank(m, p, out);
 		buffer_text(out, ": ");
 	}
+	if (d->lost)
+		add_lost(r, d, out);
 	add_end(d, crash, out);
 	if (!d->is_of_ranks && has_rank) {
 		buffer_text(out, " in ");

@@ -13,6 +13,7 @@ struct died {
 	bool has_ranks;		       /* several */
 	bool is_of_ranks;	       /* others follow from it: there are several ranks, or it is that of a worker */
 	struct exception exception;    /* that it ended by */
+	const struct process *lost;    /* a worker, whose end the exception speaks of; NULL: none */
 	const struct run_record *oom;	       /* whose processes the kernel killed for memory; NULL: none */
 };
 
