@@ -123,12 +123,14 @@ static int signal_wait(siginfo_t *info, int ms)
 	return signal < 0 ? 0 : signal;
 }
 
-/* Batch systems signal one process after the other: what has ended COMMAND may reach us later. abort() signals COMMAND
- * alone, and is what SIGABRT usually comes from. */
+/* Batch systems signal one process after the other: what has ended COMMAND may reach us later, or wait to be read,
+ * where COMMAND has ended by a handler of its own. abort() signals COMMAND alone, and is what SIGABRT usually comes
+ * from. */
 static void signal_await(struct run *run)
 {
-	int signal = WIFSIGNALED(run->status) ? WTERMSIG(run->status) : 0;
-	struct timespec late = {0, signal == SIGABRT ? 0 : LATE_MS * 1000000L};
+	bool has_exited = WIFEXITED(run->status) && run->status && run->job.scheduler && !forwarder_ends_ranks(run);
+	int signal = WIFSIGNALED(run->status) ? WTERMSIG(run->status) : has_exited ? SIGTERM : 0;
+	struct timespec late = {0, has_exited || signal == SIGABRT ? 0 : LATE_MS * 1000000L};
 	siginfo_t info;
 	sigset_t one;
 

@@ -139,6 +139,42 @@ wait "${pids[2]}"
 is "$(cat err.? | grep -c "^$capture_line ranks.pillion$") $(cat err.? | grep -c '^recording ')" '1 1' \
 	'one of the other ranks prints the summary of a rank that was killed'
 
+# Ranks that exit by a handler of SIGTERM, which their launchers handle later: no rank has died first.
+cat >late.py <<'END'
+import os, signal, sys
+def state(pid):
+    with open(f"/proc/{pid}/stat") as f:
+        return f.read().rsplit(")", 1)[1].split()[0]
+for launcher in map(int, sys.argv[1:]):
+    with open(f"/proc/{launcher}/task/{launcher}/children") as f:
+        children = [int(pid) for pid in f.read().split()]
+    os.kill(launcher, signal.SIGSTOP)
+    while state(launcher) != "T":
+        pass
+    for pid in (launcher, *children):
+        os.kill(pid, signal.SIGTERM)
+    while all(state(pid) != "Z" for pid in children):
+        pass
+    os.kill(launcher, signal.SIGCONT)
+END
+pids=()
+for rank in 0 1; do
+	SLURM_JOB_ID=7 SLURM_STEP_ID=2 SLURM_PROCID=$rank PILLION_STATS=summary "$PILLION" -o handled python3 -c '
+import os, signal, sys
+signal.signal(signal.SIGTERM, lambda *_: os._exit(7))
+open("handles." + os.environ["SLURM_PROCID"], "w").close()
+while True:
+    signal.pause()' 2>"err.$rank" &
+	pids[rank]=$!
+	eventually test -e handles.$rank
+done
+python3 late.py "${pids[@]}"
+wait "${pids[0]}"
+is "$?" 7 'a rank that exits by its handler of SIGTERM: status'
+wait "${pids[1]}"
+is "$(cat err.0 err.1 | grep -Ec '^(DIED FIRST|CRASH)') $(cat err.0 err.1 | grep -c '^recording ')" '0 1' \
+	'nothing has died first, and there is a summary'
+
 # The rank that created the capture fails: whoever started the ranks may wait for it to end the others.
 SLURM_JOB_ID=7 SLURM_STEP_ID=1 SLURM_PROCID=0 PILLION_STATS=summary "$PILLION" -o left sh -c \
 	'until [ -e second ]; do sleep 0.1; done; kill -SEGV $$' 2>err.0 &

@@ -208,8 +208,8 @@ static bool is_death(const struct model *m, const struct process *p)
 
 	if (is_crash(signal_of(m, p)) || has_aborted_ranks(m, p) || was_killed_alone(m, p))
 		return true;
-	/* A batch system signals one process after the other. */
-	if (is_request(signal_of(m, p)) && told != UINT64_MAX)
+	/* A batch system signals one process after the other, which may exit by a handler of its own. */
+	if (told != UINT64_MAX && (is_request(signal_of(m, p)) || !signal_of(m, p)))
 		told = told < LATE_NS ? 0 : told - LATE_NS;
 	return has_failed(m, p) && p->end_ns <= told && (process_is_command(m, p) || is_started_rank(m, p));
 }

@@ -37,11 +37,28 @@ END
 cancel 'scancel of a batch script' started.*
 captured 'scancel of a batch script' 'job.pillion '
 
+# SIGKILL may end srun before it has said how the tasks ended, and the script before or after srun. That of a step comes
+# to its tasks alone.
 part ignored
 submit -N 2 -n 2 <<-'END'
 	#!/bin/bash
 	trap : TERM
+	srun record sh ignores 2>said
+	sleep 1000
+END
+cancel 'scancel that is ignored' started.0 started.1
+
+part step
+submit -N 2 -n 2 <<-'END'
+	#!/bin/bash
 	srun record sh ignores
 	exit $?
 END
-cancel 'scancel that is ignored' started.0 started.1
+for which in started.0 started.1; do
+	ok 'scancel of a step that ignores it: the jobs run' eventually both_have "$which"
+done
+scancel -s TERM "${job[@]/%/.0}"
+sleep 1
+is "$(squeue -h -s -o %i | grep -c '\.0$')" 2 'scancel of a step that ignores it: it runs'
+scancel "${job[@]/%/.0}"
+compare 'scancel of a step that ignores it'
