@@ -72,6 +72,7 @@ int main(int count, char **words)
 		case 's': bad(NULL); break;
 		case 'a': abort();
 		case 'e': exit(3);
+		case 'n': exit(127);
 		case 'k': kill(getpid(), SIGKILL);
 		}
 	usleep(200000);
@@ -94,6 +95,8 @@ like "$(preloaded_ranks alone_abort a)" '^DIED FIRST rank 1 on .*: signal 6 \(SI
 like "$(preloaded_ranks alone_exit e)" '^DIED FIRST rank 1 on .*: exit 3; process ' 'no launcher: an exit'
 like "$(report stats --summary alone_exit.pillion)" '2 processes, exit 3$' \
 	'no launcher: the end is that of the rank that failed'
+like "$(preloaded_ranks alone_none n)" '^DIED FIRST rank 1 on .*: exit 127 \(a command or library was not found\); ' \
+	'no launcher: what a shell or the loader did not find'
 like "$(preloaded_ranks alone_kill k)" '^DIED FIRST rank 1 on .*: killed; process ' 'no launcher: SIGKILL of one rank'
 unlike "$(preloaded_ranks alone_well w)" '^(CRASH|DIED FIRST)' 'no launcher: nothing has died'
 unlike "$(report stats -r processes alone_exit.pillion 2>&1)" 'rate of its clock' \

@@ -415,14 +415,28 @@ static void add_exception(const struct exception *e, struct buffer *out)
 	}
 }
 
+/* What shells and the loader mean by a status. */
+static const char *words_of_exit(const struct process *p)
+{
+	int status = p->has_status && WIFEXITED(p->status) ? WEXITSTATUS(p->status) : p->exit_status;
+
+	if (status == 127)
+		return " (a command or library was not found)";
+	return status == 126 ? " (a command cannot be executed)" : "";
+}
+
 static void add_end(const struct died *d, const struct crash *crash, struct buffer *out)
 {
+	const struct process *p = d->process;
+
 	if (d->exception.image)
 		add_exception(&d->exception, out);
 	else if (d->signal)
 		crash_signal(d->signal, crash, out);
+	else if (p->is_running)
+		buffer_text(out, "calls MPI_Abort");
 	else
-		buffer_text(out, d->process->is_running ? "calls MPI_Abort" : d->process->ended);
+		buffer_print(out, "%s%s", p->ended, words_of_exit(p));
 }
 
 static void add_rank(const struct model *m, const struct process *p, struct buffer *out)
