@@ -4,10 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/causes/function.h"
+
 struct spine_finder {
 	const struct own_stacks *own;
 	const struct spine_time *times;
 	size_t count;
+	bool with_model; /* what a model takes counts for places, too */
 	uint64_t least_ns, sample_ns;
 	uint64_t *inclusive, *own_ns, *drop; /* by function */
 	uint64_t *through;	       /* by function: of the place's time */
@@ -22,6 +25,11 @@ static const struct own_frame *frames_of(const struct spine_finder *f, size_t ti
 
 	*ret_count = f->own->stacks[stack].count;
 	return own_frames(f->own, stack);
+}
+
+static bool is_counted(const struct spine_finder *f, size_t time)
+{
+	return f->with_model || !f->own->stacks[f->times[time].stack].is_model;
 }
 
 /* Each function once a stack. */
@@ -65,6 +73,8 @@ static void find_drops(struct spine_finder *f)
 	SCOPED(map) calls = {0}, last = {0};
 
 	for (size_t i = 0; i < f->count; i++) {
+		if (!is_counted(f, i))
+			continue;
 		add_inclusive(f, i);
 		add_calls(f, i, &calls, &last);
 	}
@@ -107,7 +117,8 @@ static void find_through(struct spine_finder *f, uint32_t place)
 	memset(f->distance, 0, functions * sizeof(*f->distance));
 	memset(f->seen, 0, functions * sizeof(*f->seen));
 	for (size_t i = 0; i < f->count; i++)
-		add_callers(f, i, place);
+		if (is_counted(f, i))
+			add_callers(f, i, place);
 }
 
 static bool carries(const struct spine_finder *f, uint32_t function, uint32_t place)
@@ -136,49 +147,69 @@ static size_t next_caller(const struct spine_finder *f, uint32_t place, double l
 }
 
 /* The line of the function with most of the time of stacks that have the place. */
-static uint32_t line_of(const struct spine_finder *f, uint32_t function, uint32_t place)
+struct hot_line {
+	uint32_t line;
+	uint64_t ns, all_ns; /* of that line; of all its lines */
+};
+
+static struct hot_line hot_line(const struct spine_finder *f, uint32_t function, uint32_t place, bool with_model)
 {
 	SCOPED(map) lines = {0};
-	uint64_t most = 0;
-	uint32_t ret = 0;
+	struct hot_line ret = {0};
 
 	for (size_t i = 0; i < f->count; i++) {
 		uint32_t count, line = 0;
 		const struct own_frame *frames = frames_of(f, i, &count);
 		bool is_below = false;
 
-		for (uint32_t k = 0; k < count; k++) {
+		for (uint32_t k = 0; k < count && (with_model || is_counted(f, i)); k++) {
 			is_below |= frames[k].function == place;
 			if (is_below && frames[k].function == function && !line)
 				line = frames[k].line;
 		}
-		if (line)
-			*map_put(&lines, line, 0, NULL) += f->times[i].ns;
+		if (!line)
+			continue;
+		*map_put(&lines, line, 0, NULL) += f->times[i].ns;
+		ret.all_ns += f->times[i].ns;
 	}
-	for (size_t i = 0; i < lines.size; i++)
-		if (lines.slots[i].used && (lines.slots[i].value > most ||
-					    (lines.slots[i].value == most && (uint32_t)lines.slots[i].a < ret))) {
-			most = lines.slots[i].value;
-			ret = (uint32_t)lines.slots[i].a;
+	array_each(const struct map_slot, slot, lines.slots, lines.size)
+		if (slot->used &&
+		    (slot->value > ret.ns || (slot->value == ret.ns && (uint32_t)slot->a < ret.line))) {
+			ret.ns = slot->value;
+			ret.line = (uint32_t)slot->a;
 		}
 	return ret;
 }
 
-/* What half of the place's own time is in. */
+/* The line that is told: where a model takes nearly all of the function's time, that of the model. */
+static uint32_t line_of(const struct spine_finder *f, uint32_t function, uint32_t place, bool *ret_is_models)
+{
+	struct hot_line own = hot_line(f, function, place, false), all = hot_line(f, function, place, true);
+
+	*ret_is_models = (double)own.all_ns < FUNCTION_LEAST * (double)all.all_ns;
+	return *ret_is_models ? all.line : own.line;
+}
+
+/* What half of the place's own time is in; of a line of the model, half of that line's. */
 static uint32_t callee_of(const struct spine_finder *f, uint32_t place)
 {
 	SCOPED(map) callees = {0};
+	uint64_t all_ns = 0;
 	uint32_t ret = 0;
+	bool is_models;
+	uint32_t line = line_of(f, place, place, &is_models);
 
 	for (size_t i = 0; i < f->count; i++) {
 		uint32_t count;
 		const struct own_frame *frames = frames_of(f, i, &count);
 
-		if (count && frames[0].function == place)
-			*map_put(&callees, f->own->stacks[f->times[i].stack].callee, 0, NULL) += f->times[i].ns;
+		if (!count || frames[0].function != place || !(is_models ? frames[0].line == line : is_counted(f, i)))
+			continue;
+		*map_put(&callees, f->own->stacks[f->times[i].stack].callee, 0, NULL) += f->times[i].ns;
+		all_ns += f->times[i].ns;
 	}
 	for (size_t i = 0; i < callees.size; i++)
-		if (callees.slots[i].used && callees.slots[i].value * 2 > f->own_ns[place])
+		if (callees.slots[i].used && callees.slots[i].value * 2 > all_ns)
 			ret = (uint32_t)callees.slots[i].a;
 	return ret;
 }
@@ -187,6 +218,7 @@ static void spine_find(struct spine_finder *f, uint32_t place, struct spine *ret
 {
 	size_t functions[SPINE_FRAMES] = {place}, before = SIZE_MAX;
 	double distance = 0;
+	bool is_models;
 
 	*ret = (struct spine){.count = 1, .drop_ns = f->drop[place], .callee = callee_of(f, place)};
 	find_through(f, place);
@@ -202,8 +234,9 @@ static void spine_find(struct spine_finder *f, uint32_t place, struct spine *ret
 	for (size_t i = 0; i < ret->count; i++) {
 		uint32_t function = (uint32_t)functions[ret->count - 1 - i];
 
-		ret->frames[i] = (struct spine_frame){function, line_of(f, function, place), f->inclusive[function],
-						      f->own_ns[function], f->is_recursive[function]};
+		ret->frames[i] = (struct spine_frame){function, line_of(f, function, place, &is_models),
+						      f->inclusive[function], f->own_ns[function],
+						      f->is_recursive[function]};
 		f->is_printed[function] = true;
 	}
 }
@@ -275,14 +308,15 @@ static void finder_done(struct spine_finder *f)
 	free(f->is_printed);
 }
 
-size_t spines_find(const struct own_stacks *own, const struct spine_time *times, size_t count, uint64_t least_ns,
-		   uint64_t sample_ns, struct spine *ret)
+size_t spines_find(const struct own_stacks *own, const struct spine_time *times, size_t count, bool with_model,
+		   uint64_t least_ns, uint64_t sample_ns, struct spine *ret)
 {
 	struct spine_finder f;
 	size_t found = 0;
 	bool is_below = false;
 
 	finder_init(&f, own, times, count);
+	f.with_model = with_model;
 	f.least_ns = least_ns;
 	f.sample_ns = sample_ns;
 	find_drops(&f);
@@ -307,6 +341,7 @@ bool spine_of_calls(const struct own_stacks *own, const struct spine_time *times
 	bool is_any;
 
 	finder_init(&f, own, times, count);
+	f.with_model = true;
 	for (size_t i = 0; i < count; i++)
 		add_inclusive(&f, i);
 	for (uint32_t i = 1; i < own->function_count; i++)

@@ -11,6 +11,9 @@
 /* So much of a role's time is told. */
 enum { END_PERCENT = 2 };
 
+/* FOREIGN: of stacks without any function of the program's own, as those of a stripped program. */
+enum spines_of { SPINES_OWN, SPINES_WITH_MODEL, SPINES_FOREIGN };
+
 /* The samples of a role in functions of the program's own. */
 struct role_spines {
 	struct spine_time *times, *imports;
@@ -33,9 +36,10 @@ static uint64_t sample_ns(const struct role *r)
 	return count ? ns / count : 0;
 }
 
-/* is_foreign: of stacks without any function of the program's own, as those of a stripped program. */
-static void find_spines(struct choice *k, const struct role *r, bool is_foreign, struct role_spines *ret)
+static void find_spines(struct choice *k, const struct role *r, enum spines_of of, struct role_spines *ret)
 {
+	bool is_foreign = of == SPINES_FOREIGN;
+
 	*ret = (struct role_spines){.times = mem_alloc((r->stack_count + 1) * sizeof(*ret->times)),
 				    .imports = mem_alloc((r->stack_count + 1) * sizeof(*ret->imports)),
 				    .is_foreign = is_foreign};
@@ -52,15 +56,15 @@ static void find_spines(struct choice *k, const struct role *r, bool is_foreign,
 			ret->end_ns += r->stacks[i].ns;
 		if (own->is_model)
 			ret->model_ns += r->stacks[i].ns;
-		else if (own->count && own->is_foreign == is_foreign && !own->is_end) /* the end is no place */
+		if (own->count && own->is_foreign == is_foreign && !own->is_end) /* the end is no place */
 			ret->times[ret->count++] = (struct spine_time){stack, r->stacks[i].ns};
 	}
 	if (is_foreign) /* a program whose lines nobody knows is one place, with the function that takes most of it */
 		ret->found_count = spine_of_calls(&k->own, ret->times, ret->count, ret->found);
 	else
 		ret->found_count =
-			spines_find(&k->own, ret->times, ret->count, ret->all_ns / 100 * FIX_PERCENT, sample_ns(r),
-				    ret->found);
+			spines_find(&k->own, ret->times, ret->count, of == SPINES_WITH_MODEL,
+				    ret->all_ns / 100 * FIX_PERCENT, sample_ns(r), ret->found);
 }
 
 static void role_spines_done(struct role_spines *s)
@@ -294,18 +298,19 @@ static void borrow_line(const struct choice *k, const struct role *r, struct fix
 }
 
 /* `worth_ns`: of the spine before, behind which this one is; UINT64_MAX: none. What computes may save a part, so what
- * can simply be removed comes before it if that saves half as much. */
-static void propose_spine(struct choice *k, const struct role *r, const struct role_spines *s,
+ * can simply be removed comes before it if that saves half as much. False: it saves too little. */
+static bool propose_spine(struct choice *k, const struct role *r, const struct role_spines *s,
 			  const struct spine *spine, uint64_t *worth_ns)
 {
 	struct fix_first_cause cause = {.rule = "bound_by", .is_bound = true,
 					.callee = k->own.texts.items[spine->callee],
 					.role = s->is_foreign ? NULL : r,
 					.place = spine->frames[spine->count - 1].function};
+	bool is_told;
 
 	/* by CPU time, so that a busy machine changes nothing */
 	if (spine->frames[0].ns < FIX_NS)
-		return;
+		return false;
 	price_frames(k, spine, &cause);
 	price_by_cpu(k, r, spine, &cause);
 	limit_to_work(k, r, &cause);
@@ -322,7 +327,19 @@ static void propose_spine(struct choice *k, const struct role *r, const struct r
 	spine_words(k, r, s, &cause);
 	if (s->is_foreign && *cause.frames[0].line)
 		borrow_line(k, r, &cause);
+	is_told = cause.saves.saved_ns >= k->least_ns;
 	fix_first_propose(k, &cause);
+	return is_told;
+}
+
+static bool propose_spines(struct choice *k, const struct role *r, const struct role_spines *s)
+{
+	uint64_t worth_ns = UINT64_MAX;
+	bool is_told = false;
+
+	for (size_t i = 0; i < s->found_count; i++)
+		is_told |= propose_spine(k, r, s, &s->found[i], &worth_ns);
+	return is_told;
 }
 
 /* The import statement that takes most. It is rather needed than what computes. */
@@ -413,7 +430,7 @@ static bool add_awaited(struct choice *k, struct fix_first_cause *cause)
 
 	if (!r || r->is_main || !is_computing(r))
 		return false;
-	find_spines(k, r, false, &s);
+	find_spines(k, r, SPINES_OWN, &s);
 	cause->awaited_at = cause->finding ? cause->finding->awaited_at : 0;
 	/* a line that names a place itself has the place and two callers */
 	for (size_t i = cause->awaited_at || !s.found_count || s.found->count < 3 ? 0 : s.found->count - 3;
@@ -480,15 +497,15 @@ void fix_first_callers(struct choice *k, struct fix_first_cause *cause)
 bool fix_first_spines(struct choice *k, const struct role *r)
 {
 	struct role_spines s;
-	uint64_t worth_ns = UINT64_MAX;
 
-	find_spines(k, r, false, &s);
-	if (!s.count) {
+	find_spines(k, r, SPINES_OWN, &s);
+	if (!propose_spines(k, r, &s)) {
+		enum spines_of rest = s.count ? SPINES_WITH_MODEL : SPINES_FOREIGN;
+
 		role_spines_done(&s);
-		find_spines(k, r, true, &s);
+		find_spines(k, r, rest, &s);
+		propose_spines(k, r, &s);
 	}
-	for (size_t i = 0; i < s.found_count; i++)
-		propose_spine(k, r, &s, &s.found[i], &worth_ns);
 	propose_import(k, r, &s);
 	role_spines_done(&s);
 	return s.found_count > 0;

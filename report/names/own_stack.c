@@ -101,12 +101,14 @@ static void add_frame(struct own_stacks *o, struct symbol_frame *f)
 
 /* ---- what the innermost own frame calls ---- */
 
+#define MODULE_CALL "/torch/nn/modules/module.py"
+
 /* Code of frameworks around the work of a model: what it calls is the network, its gradients, its optimizer. */
 static bool is_model(const char *file)
 {
 	return text_any(text_has, file, "/torch/optim/", "/torch/_dynamo/", "/torchinductor_") ||
-	       text_any(text_ends_with, file, "/torch/nn/modules/module.py", "/torch/autograd/graph.py",
-			"/torch/autograd/__init__.py", "/torch/_tensor.py");
+	       text_any(text_ends_with, file, MODULE_CALL, "/torch/autograd/graph.py", "/torch/autograd/__init__.py",
+			"/torch/_tensor.py");
 }
 
 /* "torch.optim" for .../site-packages/torch/optim/__init__.py. */
@@ -224,11 +226,13 @@ static void add_python(struct own_stacks *o, size_t count, size_t at)
 }
 
 /* Of an import: the outermost module, not how it is found and what has asked for it. Else no function that is made in
- * another one, as what a decorator puts around a function; but the comprehensions of one. */
-static bool is_callee(const char *function, bool is_import)
+ * another one, as what a decorator puts around a function, but the comprehensions of one; nor what calls forward(). */
+static bool is_callee(const struct code_line *f, bool is_import)
 {
-	return is_import ? !strcmp(function, "<module>")
-			 : !strstr(function, "<locals>.") || text_ends_with(function, ">");
+	if (is_import)
+		return !strcmp(f->function, "<module>");
+	return (!strstr(f->function, "<locals>.") || text_ends_with(f->function, ">")) &&
+	       !text_ends_with(f->file, MODULE_CALL);
 }
 
 /* What was given to exec() is the program's own only if nothing else is, as the text of `python -c`. */
@@ -251,7 +255,7 @@ static uint32_t add_pythons(struct own_stacks *o, size_t count, struct own_stack
 			ret->count++;
 		} else if (!ret->count && file) {
 			ret->is_model |= is_model(file);
-			if (is_callee(o->read[i].line->function, ret->is_import) || (!callee && !ret->is_import))
+			if (is_callee(o->read[i].line, ret->is_import) || (!callee && !ret->is_import))
 				callee = o->read[i].line;
 		}
 	}

@@ -166,19 +166,45 @@ Test(fix_first, a_wait_without_a_known_end_hides_nothing)
 	cr_expect(strstr(summary, " ms of 1.00 s at train.py:40 train; a change there saves 2"), "%s", summary);
 }
 
-/* 900 ms in a model, of 20 s, for 19 s of which other programs held the CPUs: in the next run they may not. */
+/* 900 ms of computing, of 20 s, for 19 s of which other programs held the CPUs: in the next run they may not. */
 Test(fix_first, a_part_is_no_larger_than_its_whole)
 {
-	const char *summary;
+	const struct fix_first_cause cause = {.is_bound = true, .whole_ns = 900,
+					      .saves = {.saved_ns = 19000, .high_ns = 20000, .cost_ns = 20000}};
+	SCOPED(buffer) whole = {0};
+	struct saving told = fix_first_told(&cause, &whole);
 
+	cr_expect_eq(told.high_ns, 900);
+	cr_expect_eq(told.saved_ns, 900);
+	cr_expect_eq(whole.size, 0);
+}
+
+/* A step of the program's own code, and so many of a model in train, of 10 ms each. */
+static const char *summary_of_model(uint64_t own, uint64_t models)
+{
 	write_stacks();
-	writer_python_code(&host, 4, 1751, "/p/site-packages/torch/nn/modules/module.py", "_call_impl");
-	writer_python_stack(&host, 4, (uint32_t[]){4, 3}, 2);
-	for (uint64_t i = 1; i <= 90; i++)
-		writer_sample(&host, BEGIN + i * 200 * MS, 10000, 4);
-	summary = summary_with_delay(20000, 900, 19000);
-	cr_expect(strstr(summary, "FIX FIRST  train.py computes 4 % of the time, 900 ms"), "%s", summary);
-	cr_expect(strstr(summary, "; a change there saves at most 900 ms\n"), "%s", summary);
+	writer_python_code(&host, 4, 1751, "/p/site-packages/torch/nn/modules/module.py", "Module._call_impl");
+	writer_python_code(&host, 5, 250, "/p/site-packages/torch/nn/modules/container.py", "Sequential.forward");
+	writer_python_code(&host, 6, 44, "/home/u/dir/train.py", "train");
+	writer_python_stack(&host, 4, (uint32_t[]){5, 4, 6}, 3);
+	for (uint64_t i = 1; i <= own + models; i++)
+		writer_sample(&host, BEGIN + i * 10 * MS, 10000, i <= own ? 3 : 4);
+	return summary_after(1000, 1000);
+}
+
+Test(fix_first, the_model_is_the_place_of_a_job_that_does_nothing_else)
+{
+	const char *summary = summary_of_model(0, 99);
+
+	cr_expect(strstr(summary, "1.00 s of 1.00 s at train.py:44 train (container.Sequential.forward); "), "%s",
+		  summary);
+}
+
+Test(fix_first, what_else_a_job_does_is_the_place_beside_a_model)
+{
+	const char *summary = summary_of_model(40, 59);
+
+	cr_expect(strstr(summary, " at train.py:40 train; the model itself takes 60 % "), "%s", summary);
 }
 
 Test(fix_first, a_program_without_lines_has_no_line_that_takes_long)

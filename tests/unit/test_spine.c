@@ -70,7 +70,7 @@ static const char *spine_text(size_t at)
 
 static size_t find(uint64_t least_ns)
 {
-	return spines_find(&own, times, count, least_ns, 0, found);
+	return spines_find(&own, times, count, false, least_ns, 0, found);
 }
 
 Test(spine, place_has_the_largest_drop)
@@ -94,10 +94,10 @@ Test(spine, of_equal_drops_the_one_with_most_time_below)
 	sample("main:2.f:8.g", 50);
 	cr_assert(find(0));
 	cr_assert_str_eq(spine_text(0), "main:2 f:8 g:1");
-	cr_assert_eq(spines_find(&own, times, count, 0, 10, found), 2);
+	cr_assert_eq(spines_find(&own, times, count, false, 0, 10, found), 2);
 	cr_expect_str_eq(spine_text(0), "main:2 f:8");
 	cr_expect_str_eq(spine_text(1), "g:1");
-	cr_assert(spines_find(&own, times, count, 0, 1, found));
+	cr_assert(spines_find(&own, times, count, false, 0, 1, found));
 	cr_expect_str_eq(spine_text(0), "main:2 f:8 g:1");
 }
 
@@ -183,6 +183,46 @@ Test(spine, what_is_below_is_named_where_nothing_else_is)
 	cr_expect_eq(found[0].drop_ns, 130);
 	cr_assert_str_eq(spine_text(1), "i:6");
 	cr_assert_str_eq(spine_text(2), "h:5");
+}
+
+/* What the last sample executes is a model. */
+static void of_model(uint32_t callee)
+{
+	own.stacks[times[count - 1].stack].is_model = true;
+	own.stacks[times[count - 1].stack].callee = callee;
+}
+
+Test(spine, the_model_is_a_place_if_asked_for)
+{
+	texts_add(&own.texts, "%s", "adam.Adam.step");
+	sample("train:8", 60);
+	of_model(1);
+	sample("train:9.load:3", 10);
+	cr_assert_eq(find(5), 1);
+	cr_expect_str_eq(spine_text(0), "train:9 load:3");
+	cr_expect_eq(found[0].frames[1].ns, 10);
+	cr_assert_eq(find(11), 0);
+	cr_assert_eq(spines_find(&own, times, count, true, 11, 0, found), 1);
+	cr_expect_str_eq(spine_text(0), "train:8");
+	cr_expect_eq(found[0].frames[0].ns, 70);
+	cr_expect_str_eq(own.texts.items[found[0].callee], "adam.Adam.step");
+}
+
+Test(spine, a_place_has_the_line_of_the_model_if_nearly_all_of_it_is_there)
+{
+	texts_add(&own.texts, "%s", "adam.Adam.step");
+	sample("train:3", 20);
+	sample("train:4", 10);
+	sample("train:8", 69);
+	of_model(1);
+	cr_assert_eq(find(0), 1);
+	cr_expect_str_eq(spine_text(0), "train:3");
+	cr_expect_eq(found[0].callee, 0);
+	sample("train:9", 2);
+	of_model(0);
+	cr_assert_eq(find(0), 1);
+	cr_expect_str_eq(spine_text(0), "train:8", "lines 3 and 4 have less than 0.3 of it");
+	cr_expect_str_eq(own.texts.items[found[0].callee], "adam.Adam.step");
 }
 
 Test(spine, nothing_of_nothing)
