@@ -170,6 +170,33 @@ like "$(cat summary)" "FIX FIRST $part at imports\.py:5 job \(slowly\.use\); a c
 like "$(cat summary)" "then $part at imports\.py:3 <module> \(imports slowly\); a change there saves" \
 	'an import has the name of its module'
 
+# Workers that are started anew, and as many that live side by side.
+cat >workers.py <<'END_OF_PROGRAM'
+import multiprocessing, sys
+sys.path.insert(0, "lib/site-packages")
+import slowly
+def work(number):
+    pass
+def rounds(count, workers):
+    for _ in range(count):
+        started = [multiprocessing.get_context("spawn").Process(target=work, args=(i,)) for i in range(workers)]
+        for worker in started:
+            worker.start()
+        for worker in started:
+            worker.join()
+if __name__ == "__main__":
+    rounds(int(sys.argv[1]), int(sys.argv[2]))
+END_OF_PROGRAM
+pillion -s cpu -o anew "$python" workers.py 4 1 >out 2>err
+pillion -s cpu -o beside "$python" workers.py 1 4 >out 2>err
+for kind in anew beside; do
+	report stats --summary $kind.pillion | tr '\n' ' ' | sed 's/  */ /g' >$kind.text
+done
+like "$(cat anew.text)" 'FIX FIRST 4 worker processes are started anew and import slowly, [0-9.]+ m?s: workers\.py:12 ' \
+	'workers that are started anew: the line that waits for them'
+like "$(cat beside.text)" 'FIX FIRST.* workers\.py:3 ' 'workers side by side: the import'
+unlike "$(cat beside.text)" 'are started anew' 'workers side by side'
+
 # What a place does again and again is said, by the calls on files; one long query, a file that is read once
 # and one that changes are not.
 cat >again.py <<'END_OF_PROGRAM'

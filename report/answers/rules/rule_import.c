@@ -302,6 +302,73 @@ static size_t importers(struct imports *p, uint32_t package, struct rule_span *s
 	return count;
 }
 
+static bool is_worker(const struct model *m, const struct process *process)
+{
+	return attribution_is_worker(&m->images[process->first_image + process->image_count - 1]);
+}
+
+/* The line that waits for worker processes, or for what they send: of the longest such wait. */
+static const struct code_line *worker_line(struct rules *r)
+{
+	const struct job_time *t = rules_time(r);
+
+	list_each(const struct role, role, &t->roles)
+		array_each(const struct role_call, call, role->calls, role->call_count) {
+			const struct role *awaited = call->is_users ? role_waited_for(&t->roles, role, call) : NULL;
+
+			if (awaited && is_worker(r->context->model, awaited->process))
+				return role_call_line(r->context, call);
+		}
+	return NULL;
+}
+
+/* Worker processes that import the package. */
+struct workers {
+	size_t count;
+	uint64_t lives_ns, longest_ns; /* the time in which any of them lived; of one */
+};
+
+static struct workers find_workers(struct imports *p, uint32_t package)
+{
+	const struct model *m = p->rules->context->model;
+	SCOPED_MEMORY struct rule_span *spans = mem_alloc((m->process_count + 1) * sizeof(*spans));
+	struct workers ret = {0};
+
+	for (size_t i = 0; i < m->process_count; i++) {
+		const struct process *process = &m->processes[i];
+		uint64_t ns = p->all_ns[i] ? *time_of(p, package, i, 0) : 0;
+		uint64_t lived = process->end_ns - process->start_ns;
+
+		if (!is_much(m, process, ns) || !is_worker(m, process))
+			continue;
+		spans[ret.count++] = (struct rule_span){process->start_ns, process->end_ns};
+		ret.longest_ns = lived > ret.longest_ns ? lived : ret.longest_ns;
+	}
+	ret.lives_ns = rule_union(spans, ret.count);
+	return ret;
+}
+
+/* Workers that follow each other could have stayed: the place is the line for which they are started. Of those that
+ * live side by side it is the import. */
+static void blame_start(struct imports *p, uint32_t package, struct finding *f)
+{
+	struct workers workers = find_workers(p, package);
+	uint64_t again_ns = workers.lives_ns - workers.longest_ns;
+	const struct code_line *line = again_ns >= f->cost_ns ? worker_line(p->rules) : NULL;
+
+	if (!line)
+		return;
+	f->line = line;
+	f->saves = (struct saving){.saved_ns = again_ns, .low_ns = f->cost_ns, .high_ns = workers.lives_ns,
+				   .cost_ns = workers.lives_ns};
+	f->is_priced = true;
+	f->cost_ns = workers.lives_ns;
+	buffer_clear(&f->text);
+	buffer_print(&f->text, "%zu worker processes are started anew and import %s, ", workers.count,
+		     aggregate_field(&p->packages.rows[package - 1], 0));
+	rule_time(&f->text, f->cost_ns);
+}
+
 static void judge_repeats(struct imports *p, struct finding *f)
 {
 	const struct model *m = p->rules->context->model;
@@ -319,6 +386,7 @@ static void judge_repeats(struct imports *p, struct finding *f)
 		if (cost <= f->cost_ns)
 			continue;
 		f->line = NULL;
+		f->is_priced = false;
 		for (size_t i = 0; i < p->rows.count; i++) {
 			const char *row = aggregate_field(&p->rows.rows[i], 1) + strlen("import");
 
@@ -329,6 +397,7 @@ static void judge_repeats(struct imports *p, struct finding *f)
 		buffer_clear(&f->text);
 		buffer_print(&f->text, "each of %zu processes imports %s anew, ", count, name);
 		rule_time(&f->text, cost);
+		blame_start(p, package, f);
 	}
 }
 
