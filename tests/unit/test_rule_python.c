@@ -225,6 +225,31 @@ Test(rule_python, a_step_that_is_compiled_for_each_shape)
 	assert_words("recompilation", "one line has code compiled 10 times, ");
 }
 
+/* The lines of the function that is traced are the innermost ones; what executes it is no part. */
+Test(rule_python, the_trace_of_a_function_is_a_part_of_its_compilation)
+{
+	const uint32_t tracing[] = {5, 4, 2}, compiling[] = {1, 4, 2}, executing[] = {6, 4, 2};
+
+	writer_python_code(&host, 1, 7, "/usr/lib/python3/dist-packages/jax/_src/compiler.py", "backend_compile");
+	writer_python_code(&host, 2, 12, "/home/u/train.py", "main");
+	writer_python_code(&host, 4, 70, "/usr/lib/python3/dist-packages/jax/_src/pjit.py", "cache_miss");
+	writer_python_code(&host, 5, 3, "/home/u/train.py", "score");
+	writer_python_code(&host, 6, 9, "/usr/lib/python3/dist-packages/jax/_src/interpreters/pxla.py", "__call__");
+	writer_python_stack(&host, 1, tracing, 3);
+	writer_python_stack(&host, 2, compiling, 3);
+	writer_python_stack(&host, 3, executing, 3);
+	for (size_t i = 0; i < 10; i++) {
+		call_of(f_futex, i * 10 * MS, 1 * MS, 1);
+		call_of(f_futex, i * 10 * MS + 2 * MS, 1 * MS, 1);
+		call_of(f_futex, i * 10 * MS + 3 * MS, 4 * MS, 2);
+		call_of(f_futex, i * 10 * MS + 7 * MS, 3 * MS, 3);
+	}
+	open_model(100 * MS);
+	assert_verdict("recompilation", VERDICT_FOUND);
+	cr_expect_eq(number("recompilation", "Total Time (ns)", 0), 70 * MS);
+	assert_words("recompilation", "one line has code compiled 10 times, ");
+}
+
 Test(rule_python, of_the_compilations_one_stays)
 {
 	struct finding f;

@@ -20,7 +20,7 @@ static const char by_stacks[] = "compile"; /* the name of a row */
 struct compilations {
 	struct rules *rules;
 	struct aggregate aggregate;
-	struct map known;  /* (stack, image) -> row + 2; 1: not compiling */
+	struct map known;  /* (stack, image) -> enum what_runs, or COMPILES + row */
 	uint64_t *times;   /* by row: compilations */
 	size_t capacity, count;
 	struct jax_functions functions; /* JAX's own compilations, which need no stacks */
@@ -29,7 +29,10 @@ struct compilations {
 	const struct trace_thread *thread;
 	uint64_t last_ticks;
 	uint32_t last_row;
+	uint64_t prepared_ns; /* up to the previous event, for what is compiled next */
 };
+
+enum what_runs { OTHER_CODE = 1, PREPARES, COMPILES };
 
 static bool is_other_compiler_file(const char *file)
 {
@@ -46,21 +49,36 @@ static bool is_compiler_file(const char *file)
 	       is_other_compiler_file(file);
 }
 
-/* UINT32_MAX: it does not compile. */
-static uint32_t compiled_row(struct compilations *p, const struct image *image, uint32_t stack)
+/* JAX's code for a call of which it has no compiled code: what traces the function, whose own lines are innermost. */
+static bool is_tracing_file(const char *file)
+{
+	return text_ends_with(file, "/jax/_src/pjit.py");
+}
+
+static bool is_executing_file(const char *file)
+{
+	return text_ends_with(file, "/jax/_src/interpreters/pxla.py");
+}
+
+static uint64_t what_runs(struct compilations *p, const struct image *image, uint32_t stack)
 {
 	uint64_t *known = map_put(&p->known, stack, (uint64_t)(image - p->rules->context->model->images), NULL);
-	uint64_t value = 1;
+	uint64_t value = OTHER_CODE;
 
 	if (!*known) {
+		bool has_phases = jax_has_phases(image);
+
 		/* The import of a compiler compiles nothing. */
-		if (python_has_file(image->trace, stack,
-				       jax_has_phases(image) ? is_other_compiler_file : is_compiler_file) &&
-		    !attribution_has_import(image, stack))
-			value = 2 + rule_call_row(p->rules, &p->aggregate, image, 0, 0, by_stacks, stack);
+		if (attribution_has_import(image, stack))
+			value = OTHER_CODE;
+		else if (python_has_file(image->trace, stack, has_phases ? is_other_compiler_file : is_compiler_file))
+			value = COMPILES + rule_call_row(p->rules, &p->aggregate, image, 0, 0, by_stacks, stack);
+		else if (!has_phases && python_has_file(image->trace, stack, is_tracing_file) &&
+			 !python_has_file(image->trace, stack, is_executing_file))
+			value = PREPARES;
 		*known = value;
 	}
-	return *known == 1 ? UINT32_MAX : (uint32_t)(*known - 2);
+	return *known;
 }
 
 static void set_times(struct compilations *p, uint32_t row, uint64_t more)
@@ -73,22 +91,29 @@ static void set_times(struct compilations *p, uint32_t row, uint64_t more)
 static void visit_compilation(struct scan *s, const struct event *e)
 {
 	struct compilations *p = s->more;
-	bool is_sample = e->kind == TF_SAMPLE, is_next;
+	bool is_sample = e->kind == TF_SAMPLE, is_near, is_next;
 	uint32_t stack = is_sample || e->kind == TF_CALL ? event_stack(e) : 0, row;
-	uint64_t ns, gap;
+	uint64_t ns, gap, what;
 
 	if (!stack)
 		return;
-	row = compiled_row(p, s->image, stack);
+	what = what_runs(p, s->image, stack);
+	row = what >= COMPILES ? (uint32_t)(what - COMPILES) : UINT32_MAX;
+	ns = is_sample ? samples_ns(e) : clock_map_duration(s->clock, e->duration);
+	gap = p->thread == s->thread && e->ticks > p->last_ticks
+		      ? clock_map_duration(s->clock, e->ticks - p->last_ticks)
+		      : 0;
+	is_near = p->thread == s->thread && gap < GAP_NS + ns;
+	is_next = is_near && row != UINT32_MAX && p->last_row == row;
+	if (is_next)
+		ns = gap;
+	else if (is_near && p->prepared_ns)
+		ns = p->prepared_ns + gap;
 	if (row != UINT32_MAX) {
-		ns = is_sample ? samples_ns(e) : clock_map_duration(s->clock, e->duration);
-		gap = p->thread == s->thread && e->ticks > p->last_ticks
-			      ? clock_map_duration(s->clock, e->ticks - p->last_ticks)
-			      : 0;
-		is_next = p->thread == s->thread && p->last_row == row && gap < GAP_NS + ns;
 		set_times(p, row, !is_next);
-		aggregate_add(&p->aggregate, row, is_next ? gap : ns);
+		aggregate_add(&p->aggregate, row, ns);
 	}
+	p->prepared_ns = what == PREPARES ? ns : 0;
 	p->thread = s->thread;
 	p->last_ticks = e->ticks;
 	p->last_row = row;
