@@ -122,8 +122,9 @@ static bool awaits_clients(const struct choice *k, const struct role *r, const s
 	return input_of_wait(k->context, r, &unknown) == INPUT_CLIENTS;
 }
 
-/* The calls of another role's line that wait for each of these calls, two thirds of their time in all or more: they
- * hardly overlap, because the line asks for one at a time. NULL: none. */
+/* The calls of a line that wait for each of these calls, two thirds of their time in all or more: they hardly overlap,
+ * because the line of another role asks for one at a time, or because most of the role's own threads wait for the one
+ * that makes the call, which has their lock. NULL: none. */
 static const struct role_call *asking_call(const struct choice *k, const struct role *r, const struct role_call *call,
 					   const struct role **ret_asking)
 {
@@ -131,7 +132,7 @@ static const struct role_call *asking_call(const struct choice *k, const struct 
 
 	list_each(const struct role, other, k->roles)
 		array_each(const struct role_call, wait, other->calls, other->call_count)
-			if (other != r && wait->is_users && wait->count >= call->count &&
+			if (wait != call && wait->is_users && wait->count * (other == r ? 2 : 1) >= call->count &&
 			    wait->ns * 3 >= call->ns * 2 && (!found || wait->ns > found->ns) &&
 			    ends_with(k, wait, r, call) && !awaits_clients(k, other, wait)) {
 				found = wait;
@@ -250,8 +251,12 @@ static void asking_words(const struct choice *k, const struct role *r, const str
 	if (!found || (r->threads < 2 && (asking->process == r->process || !is_asked(r, call))))
 		return;
 	buffer_text(text, "; ");
-	role_words(asking, text);
-	buffer_print(text, " %s for one at a time at ", asking->threads > 1 ? "wait" : "waits");
+	if (asking == r) {
+		buffer_text(text, "they wait for each other at ");
+	} else {
+		role_words(asking, text);
+		buffer_print(text, " %s for one at a time at ", asking->threads > 1 ? "wait" : "waits");
+	}
 	role_place(k->context, found, text);
 }
 

@@ -199,8 +199,9 @@ for thread in threads:
     thread.join()
 END
 pillion -f -o uneven --stats=false python3 uneven.py >/dev/null 2>&1
-like "$(report stats --summary uneven.pillion | tr -s '\n ' ' ')" 'FIX FIRST [^;]* blocked [^;]*uneven\.py:6 ' \
-	'work that is done in turn is not called unequal'
+like "$(report stats --summary uneven.pillion | tr -s '\n ' ' ')" \
+	'FIX FIRST [^;]* blocked [^;]*uneven\.py:6 [^;]*; they wait for each other at uneven\.py:5 work[ ,;]' \
+	'work that is done in turn under a lock is not called unequal, and the line of the lock is named'
 
 # A thread of the pool starts each worker, by vfork, which has no record, while main waits for all results.
 cat >replaced.py <<'END'
