@@ -192,7 +192,8 @@ pillion -s cpu -o beside "$python" workers.py 1 4 >out 2>err
 for kind in anew beside; do
 	report stats --summary $kind.pillion | tr '\n' ' ' | sed 's/  */ /g' >$kind.text
 done
-like "$(cat anew.text)" 'FIX FIRST 4 worker processes are started anew and import slowly, [0-9.]+ m?s: workers\.py:12 ' \
+like "$(cat anew.text)" \
+	'FIX FIRST 4 worker processes are started anew and import slowly, [0-9.]+ m?s: workers\.py:12 ' \
 	'workers that are started anew: the line that waits for them'
 like "$(cat beside.text)" 'FIX FIRST.* workers\.py:3 ' 'workers side by side: the import'
 unlike "$(cat beside.text)" 'are started anew' 'workers side by side'
