@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/recorder/loader/readable.h"
 #include "runtime/recorder/record/identity.h"
 #include "runtime/recorder/record/process.h"
 #include "runtime/shared/common/foreign_profiler.h"
@@ -313,6 +314,13 @@ static const char *reason_not_to_follow(char *const *environment)
 	return !sys_is_silent && is_hidden(process_library()) ? "hidden" : NULL;
 }
 
+/* The kernel answers addresses that cannot be read with EFAULT: such a call is made as it is. */
+static bool is_readable(const char *path, char *const *arguments, char *const *environment)
+{
+	return sys_is_silent ||
+	       (readable_string(path) && readable_strings(arguments) && readable_strings(environment));
+}
+
 /* The child of a vfork has read with its own counts of the kernel, but in its parent's memory. */
 static void forget_reading(const struct sys_moved *before)
 {
@@ -331,7 +339,8 @@ static void forget_reading(const struct sys_moved *before)
 		if (!process.generation && process_gate.groups)                                                        \
 			hook_attached(); /* a child of forkpty or daemon */                                            \
 		/* A recorder that has failed, as where the capture is hidden, still removes a hidden library. */      \
-		if (!process_inherited.is_configured || !process_options.output)                                       \
+		if (!process_inherited.is_configured || !process_options.output ||                                     \
+		    !is_readable(shown_, arguments, given_))                                                           \
 			break;                                                                                         \
 		if (is_following())                                                                                    \
 			check;                                                                                         \

@@ -7,6 +7,7 @@
 
 #include "preload/hook/hook_record.h"
 #include "preload/libc/undeclared.h"
+#include "runtime/recorder/loader/readable.h"
 #include "runtime/recorder/stack/altstack.h"
 #include "runtime/recorder/stack/sample_mask.h"
 
@@ -163,10 +164,11 @@ int wrap_timer_create(clockid_t clock, struct sigevent *event, timer_t *ret)
 
 /* ---- waiting for signals ---- */
 
-/* A smaller set than that of the signals that stand for ours means ours in particular. */
+/* A smaller set than that of the signals that stand for ours means ours in particular. If it cannot be read, the kernel
+ * returns EFAULT. */
 static void hand_over(const sigset_t *set)
 {
-	int ours = set ? sample_signal : 0, last = 0;
+	int ours = set && readable_bytes(set, sizeof(uint64_t)) ? sample_signal : 0, last = 0;
 
 	for (; ours && ours != last && sigismember(set, ours); ours = sample_signal) {
 		if (sample_mask_shown(kernel_mask(set) & ~sample_mask_bit(ours), ours) == kernel_mask(set))

@@ -19,6 +19,7 @@
 #include <sys/prctl.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -288,6 +289,19 @@ static void fill(const char *path)
 	close(fd);
 }
 
+static void faults_of_exec(void *nowhere)
+{
+	char *name[] = {"true", NULL}, *bad[] = {"true", nowhere, NULL};
+	pid_t pid;
+
+	failed("execve", execve(nowhere, name, name) < 0);
+	failed("execve arguments", execve("/bin/true", nowhere, name) < 0);
+	failed("execve argument", execve("/bin/true", bad, name) < 0);
+	failed("execve environment", execve("/bin/true", name, nowhere) < 0);
+	failed("execve variable", execve("/bin/true", name, bad) < 0);
+	printf("posix_spawn %d\n", posix_spawn(&pid, "/bin/true", NULL, NULL, name, bad));
+}
+
 /* Unmapped addresses: the kernel returns EFAULT, and the recorder must not read them. */
 static void faults(void)
 {
@@ -305,6 +319,8 @@ static void faults(void)
 	failed("sigtimedwait", sigtimedwait(&set, NULL, nowhere) < 0);
 	failed("semtimedop", semtimedop(0, nowhere, 1, nowhere) < 0);
 	failed("connect", connect(s, nowhere, 16) < 0);
+	failed("signalfd", signalfd(-1, nowhere, 0) < 0);
+	faults_of_exec(nowhere);
 }
 
 /* Whether true starts with `length` bytes of arguments, of which each string has at most 100,000. */

@@ -11,6 +11,11 @@ bool readable_address(uintptr_t address);
 /* All of [from, to), at most 8 MiB. */
 bool readable_between(uintptr_t from, uintptr_t to);
 
+/* A string; an array of strings that NULL ends, as exec takes it, with the strings. NULL itself is none, and
+ * readable. */
+bool readable_string(const char *string);
+bool readable_strings(char *const *strings);
+
 /* Before the next: finds libc's mark that no thread was created (glibc 2.32). */
 void readable_init(void);
 
