@@ -66,6 +66,10 @@ if [ "$(uname -m)" = x86_64 ]; then
 fi
 same 'invalid addresses' "$hostile" faults
 like "$(cat recorded.out)" '^open 1 Bad address' 'invalid addresses: the errors are unchanged'
+same 'floating-point exceptions that the program enables' "$hostile" traps
+PILLION_MODE=profile same 'floating-point exceptions, with sums of calls' "$hostile" traps
+pillion -o traps "$hostile" traps >recorded.out 2>recorded.err
+ok 'floating-point exceptions, under the launcher' cmp bare.out recorded.out
 same 'a chroot that fails' "$hostile" chroot-fails
 adds_up 100000 'a chroot that fails'
 unlike "$(report stats -r ledger same.pillion)" 'note .*chroot' 'a chroot that fails leaves no note'

@@ -3,6 +3,7 @@
  * it observes. Its output and status must be the same with and without recording. */
 #include <dirent.h>
 #include <errno.h>
+#include <fenv.h>
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -323,6 +324,28 @@ static void faults(void)
 	faults_of_exec(nowhere);
 }
 
+/* Each floating-point operation that the recorder made would be seen in the flags, or end the program. */
+static void traps(void)
+{
+	int status;
+
+	printf("flags %d\n", fetestexcept(FE_ALL_EXCEPT));
+	feenableexcept(FE_ALL_EXCEPT);
+	threads();
+	fflush(stdout);
+	if (fork() == 0) {
+		make_calls();
+		_exit(fetestexcept(FE_ALL_EXCEPT));
+	}
+	wait(&status);
+	printf("child %d\n", status);
+	for (clock_t end = clock() + CLOCKS_PER_SEC / 10; clock() < end;)
+		;
+	printf("flags %d\n", fetestexcept(FE_ALL_EXCEPT));
+	fflush(stdout);
+	execl("/proc/self/exe", "hostile", "flags", NULL);
+}
+
 /* Whether true starts with `length` bytes of arguments, of which each string has at most 100,000. */
 static bool starts(size_t length, bool by_spawn)
 {
@@ -399,6 +422,10 @@ int main(int argc, char **argv)
 		start_longest();
 	else if (!strcmp(what, "faults"))
 		faults();
+	else if (!strcmp(what, "traps"))
+		traps();
+	else if (!strcmp(what, "flags"))
+		printf("flags %d\n", fetestexcept(FE_ALL_EXCEPT));
 	else if (!strcmp(what, "fill") && argc > 2)
 		make_calls(), fill(argv[2]), make_calls(), printf("filled\n");
 	else if (!strcmp(what, "calls"))

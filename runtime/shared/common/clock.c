@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The clock of all events, and its relation to the machine's other clocks. */
+/* The clock of all events, and its relation to the machine's other clocks. No floating-point operation, as in all of
+ * the recorder but the times of device events: the program sees their flags, and may have enabled their exceptions. */
 #include "runtime/shared/common/clock.h"
 
 #include <errno.h>
@@ -161,7 +162,7 @@ static bool tsc_is_trusted(void)
 bool clock_init_like(const struct tf_clock_pair *other, uint32_t kind, uint64_t hz)
 {
 	struct tf_clock_pair now;
-	double passed_ns, error_ns;
+	int64_t passed_ns, error_ns;
 
 	if (kind != TF_CLOCK_TSC || !other->ticks || !hz)
 		return false;
@@ -169,8 +170,8 @@ bool clock_init_like(const struct tf_clock_pair *other, uint32_t kind, uint64_t 
 	clock_kind = kind;
 	clock_is_counter = true;
 	clock_pair(&now);
-	passed_ns = (double)(int64_t)(now.monotonic_ns - other->monotonic_ns);
-	error_ns = passed_ns - (double)(int64_t)(now.ticks - other->ticks) * 1e9 / (double)hz;
+	passed_ns = (int64_t)(now.monotonic_ns - other->monotonic_ns);
+	error_ns = passed_ns - (int64_t)((__int128)(int64_t)(now.ticks - other->ticks) * 1000000000 / hz);
 	if (error_ns < 0)
 		error_ns = -error_ns;
 	if (passed_ns >= 0 && error_ns < SAME_NS + passed_ns / SAME_PART) {
@@ -262,14 +263,18 @@ static uint64_t measured_hz(void)
 	do
 		clock_pair(&now);
 	while (now.monotonic_ns - origin.monotonic_ns < 200000);
-	return (uint64_t)((double)(now.ticks - origin.ticks) * 1e9 / (double)(now.monotonic_ns - origin.monotonic_ns));
+	return (uint64_t)((unsigned __int128)(now.ticks - origin.ticks) * 1000000000u /
+			  (now.monotonic_ns - origin.monotonic_ns));
 }
 
 uint64_t clock_ticks(uint64_t ns)
 {
+	unsigned __int128 ticks;
+
 	if (ns == UINT64_MAX)
 		return ns;
 	if (!clock_hz())
 		known_hz = measured_hz();
-	return (uint64_t)((double)ns * (double)known_hz / 1e9);
+	ticks = (unsigned __int128)ns * known_hz / 1000000000u;
+	return ticks > UINT64_MAX ? UINT64_MAX : (uint64_t)ticks;
 }

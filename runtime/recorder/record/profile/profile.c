@@ -200,8 +200,7 @@ void profile_count_shared(uint64_t *row, uint64_t value, uint64_t bytes)
 	__atomic_fetch_add(&row[TF_SUM_CALLS], 1 << 8, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&row[TF_SUM_TOTAL], value << 8, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&row[TF_SUM_BYTES], bytes << 8, __ATOMIC_RELAXED);
-	while (!__atomic_compare_exchange_n(&row[TF_SUM_SQUARES], &old,
-					    profile_bits(profile_number(old) + (double)value * (double)value), false,
+	while (!__atomic_compare_exchange_n(&row[TF_SUM_SQUARES], &old, profile_add_square(old, value), false,
 					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
 	old = row[TF_SUM_LEAST];

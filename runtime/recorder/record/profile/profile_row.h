@@ -2,8 +2,6 @@
 /* The rows of --mode=profile (profile.h), for the files that add to them. */
 #pragma once
 
-#include <string.h>
-
 #include "runtime/recorder/record/profile/profile.h"
 
 /* OWNERS: threads with rows of their own. */
@@ -24,21 +22,22 @@ uint64_t *profile_row(struct thread *t, const struct profile_key *k, bool *is_sh
 /* The id of the text of a range in the trace; 0: there is no room for it. */
 __attribute__((cold)) uint32_t profile_define(struct thread *t, const char *text, size_t size);
 
-static inline uint64_t profile_bits(double number)
+/* Adds value * value to a sum of squares, which is in the trace as the upper 56 bits of a double. The arithmetic is
+ * that of integers: the program sees the flags of floating-point operations, and may have enabled their exceptions. */
+static inline uint64_t profile_add_square(uint64_t sum, uint64_t value)
 {
-	uint64_t bits;
+	enum { FRACTION = 52, BIAS = 1023 };
+	const uint64_t implicit = (uint64_t)1 << FRACTION;
+	int shift = (int)(sum >> FRACTION) - BIAS - FRACTION, top;
+	unsigned __int128 total = (sum & (implicit - 1) & ~(uint64_t)0xff) | implicit;
 
-	memcpy(&bits, &number, sizeof(bits));
-	return (bits & ~(uint64_t)0xff) | TF_DATA;
-}
-
-static inline double profile_number(uint64_t bits)
-{
-	double number;
-
-	bits &= ~(uint64_t)0xff;
-	memcpy(&number, &bits, sizeof(number));
-	return number;
+	total = sum >> 8 == 0 ? 0 : shift < 0 ? total >> -shift : total << shift;
+	total += (unsigned __int128)value * value;
+	if (!total)
+		return TF_DATA;
+	top = total >> 64 ? 127 - __builtin_clzll((uint64_t)(total >> 64)) : 63 - __builtin_clzll((uint64_t)total);
+	total = top > FRACTION ? total >> (top - FRACTION) : total << (FRACTION - top);
+	return (uint64_t)(top + BIAS) << FRACTION | ((uint64_t)total & (implicit - 1) & ~(uint64_t)0xff) | TF_DATA;
 }
 
 /* The numbers have their tag in their lowest byte, so comparisons and sums of shifted values are
@@ -50,7 +49,7 @@ static inline __attribute__((always_inline)) void profile_count(uint64_t *row, u
 	row[TF_SUM_CALLS] += 1 << 8;
 	row[TF_SUM_TOTAL] += value << 8;
 	row[TF_SUM_BYTES] += bytes << 8;
-	row[TF_SUM_SQUARES] = profile_bits(profile_number(row[TF_SUM_SQUARES]) + (double)value * (double)value);
+	row[TF_SUM_SQUARES] = profile_add_square(row[TF_SUM_SQUARES], value);
 	if (shifted < row[TF_SUM_LEAST])
 		row[TF_SUM_LEAST] = shifted;
 	if (shifted > row[TF_SUM_MOST])
