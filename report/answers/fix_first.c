@@ -86,9 +86,6 @@ static const struct role *programs_of(const struct choice *k, const struct role 
 	return NULL;
 }
 
-/* So many so short sleeps are those of a loop that looks whether something has happened. */
-enum { POLLS = 10, POLL_NS = 50000000 };
-
 /* What a role that sleeps again and again may wait for: the others work for half of that time. */
 static bool others_work(const struct choice *k, const struct role *r, uint64_t ns)
 {
@@ -157,8 +154,8 @@ static bool may_be_needed(const struct choice *k, const struct role *r, const st
 	case BLOCKED_NCCL:
 		return true;
 	case BLOCKED_SLEEP:
-		return call->count >= POLLS && call->ns / call->count < POLL_NS && others_work(k, r, saved_ns) &&
-		       !asking_call(k, r, call, &asking);
+		return call->count >= CAUSES_POLLS && call->ns / call->count < CAUSES_POLL_NS &&
+		       others_work(k, r, saved_ns) && !asking_call(k, r, call, &asking);
 	default:
 		return role_call_waits(r, call->kind, call->ns, call->count) && !call->end.ns;
 	}

@@ -49,3 +49,6 @@ void actor_words(const struct actor *a, struct buffer *ret);
 
 /* The ns since the start of the capture of a tick of the image. */
 uint64_t causes_ns(const struct causality *s, const struct image *image, uint64_t ticks);
+
+/* So many so short sleeps are those of a loop that looks whether something has happened. */
+enum { CAUSES_POLLS = 10, CAUSES_POLL_NS = 50000000 };

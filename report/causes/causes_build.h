@@ -68,7 +68,7 @@ struct row_of_calls {
 	enum calls_kind kind;
 	bool is_alone;	   /* of MPI: it waits for no other rank */
 	/* of sleeps */
-	uint32_t stack;
+	uint32_t stack, count;
 	bool looks;	      /* it asked for something between them */
 	uint64_t first_end_ns, last_start_ns; /* the end of the first one, the start of the last one */
 	uint32_t found;	   /* the actor whose end, or whose doing, the thread found then */

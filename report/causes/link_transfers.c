@@ -372,6 +372,13 @@ static void link_looks(struct linker *l, uint32_t actor, struct row_of_calls *ro
 		graph_edge(&l->causes->graph, row->found, row->found_ns - 1, actor, row->found_ns);
 }
 
+/* Looks at memory have no record. */
+static bool may_look(const struct row_of_calls *row)
+{
+	return row->looks ||
+	       (row->count >= CAUSES_POLLS && (row->end_ns - row->start_ns) / row->count < CAUSES_POLL_NS);
+}
+
 static void link_all_looks(struct linker *l)
 {
 	const struct rows_of_calls *all = &l->sleeps;
@@ -380,7 +387,7 @@ static void link_all_looks(struct linker *l)
 	/* Streams, which have been added since and are the last actors, have no sleeps. */
 	for (uint32_t i = 0; i < s->actor_count && s->actor_count <= FAMILY_MOST && !s->actors[i].is_stream; i++)
 		for (size_t k = all->first[i]; k < all->first[i + 1]; k++)
-			if (all->items[k].looks && !all->items[k].found_ns &&
+			if (may_look(&all->items[k]) && !all->items[k].found_ns &&
 			    all->items[k].last_start_ns > all->items[k].start_ns)
 				link_looks(l, i, &all->items[k]);
 }

@@ -265,6 +265,7 @@ static void row_add(const struct reading_calls *r, struct rows_of_calls *all, st
 		last->end_ns = c.end_ns;
 		last->last_start_ns = c.start_ns;
 		last->looks |= c.looks;
+		last->count++;
 	} else {
 		list_add(all, c);
 	}
@@ -288,7 +289,8 @@ static void mpi_add(struct reading_calls *r, const struct event *e)
 static void sleep_add(struct reading_calls *r, uint64_t start_ns, uint64_t end_ns, uint32_t stack)
 {
 	struct row_of_calls c = {.start_ns = start_ns, .end_ns = end_ns, .kind = CALLS_SLEEP, .stack = stack,
-				 .looks = r->has_looked, .first_end_ns = end_ns, .last_start_ns = start_ns};
+				 .count = 1, .looks = r->has_looked, .first_end_ns = end_ns,
+				 .last_start_ns = start_ns};
 
 	row_add(r, &r->linker->sleeps, c, r->has_found ? UINT64_MAX : 0);
 	r->has_found = r->has_looked = false;

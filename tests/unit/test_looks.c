@@ -31,19 +31,20 @@ static void sleep_at_line(uint64_t end_us, uint64_t us)
 	writer_call(&worker, f_sleep, BEGIN + end_us * US, us * US, stack, 1);
 }
 
-/* The main thread sleeps five times for 20 ms, until 105 ms, then works until 300 ms; it may ask for a file before each
- * sleep. Returns what the run saves without the line of the worker, in ms. */
-static uint64_t saved_of_sleeper(bool looks)
+/* The main thread sleeps so often, until 105 ms, with 1 ms between two sleeps, then works until 300 ms; it may ask for
+ * a file before each sleep. Returns what the run saves without the line of the worker, in ms. */
+static uint64_t saved_of_sleeper(uint64_t sleeps, bool looks)
 {
+	uint64_t each_ms = 105 / sleeps;
 	struct saving saving;
 	struct edit edit;
 	struct causality *s;
 	struct err err;
 
-	for (uint64_t i = 0; i < 5; i++) {
+	for (uint64_t i = 0; i < sleeps; i++) {
 		if (looks)
-			writer_call(&host, f_stat, BEGIN + (i * 21 + 1) * MS - 10 * US, 2 * US, NULL, 0);
-		writer_call(&host, f_sleep, BEGIN + (i + 1) * 21 * MS, 20 * MS, NULL, 0);
+			writer_call(&host, f_stat, BEGIN + (i * each_ms + 1) * MS - 10 * US, 2 * US, NULL, 0);
+		writer_call(&host, f_sleep, BEGIN + (i + 1) * each_ms * MS, (each_ms - 1) * MS, NULL, 0);
 	}
 	writer_call(&host, f_stat, BEGIN + 299 * MS, 2 * US, NULL, 0);
 	open_model(300 * MS);
@@ -61,18 +62,25 @@ Test(looks, who_sleeps_and_looks_waits_for_the_one_that_does_something_in_the_la
 {
 	sleep_at_line(95000, 90000);
 	sleep_at_line(280000, 185000 - 100);
-	cr_expect_eq(saved_of_sleeper(true), 90);
+	cr_expect_eq(saved_of_sleeper(5, true), 90);
 }
 
 Test(looks, who_only_sleeps_waits_for_nobody)
 {
 	sleep_at_line(95000, 90000);
-	cr_expect_eq(saved_of_sleeper(false), 0);
+	cr_expect_eq(saved_of_sleeper(5, false), 0);
+}
+
+Test(looks, many_short_sleeps_look_at_memory)
+{
+	sleep_at_line(101000, 99000);
+	sleep_at_line(280000, 179000 - 100);
+	cr_expect_eq(saved_of_sleeper(15, false), 99);
 }
 
 Test(looks, what_was_done_in_other_sleeps_too_was_not_awaited)
 {
 	sleep_at_line(50000, 45000);
 	sleep_at_line(95000, 44900);
-	cr_expect_eq(saved_of_sleeper(true), 0);
+	cr_expect_eq(saved_of_sleeper(5, true), 0);
 }
