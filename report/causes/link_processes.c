@@ -125,8 +125,9 @@ static uint32_t running_last(const struct linker *l, uint32_t from, uint64_t ns)
 	return from;
 }
 
-/* Of the calls that started a process: the one of this pid; else of a call that does not tell (vfork has no record) the
- * thread that waits for it, else the main thread, and not one that has been waiting for longer than another. */
+/* Of the calls that started a process: the one of this pid, whose time until then is not that of a start; else of a
+ * call that does not tell (vfork has no record) the thread that waits for it, else the main thread, and not one that
+ * has been waiting for longer than another. */
 static void link_start(struct linker *l, size_t process, uint32_t actor)
 {
 	const struct causality *s = l->causes;
@@ -144,7 +145,7 @@ static void link_start(struct linker *l, size_t process, uint32_t actor)
 			   c->start_ns < start && start - c->start_ns < 10000000000;
 		if (is_found) {
 			from = c->actor;
-			from_ns = c->start_ns;
+			from_ns = c->end_ns < start ? c->end_ns : start - 1;
 			started_by = c->what;
 		}
 	}

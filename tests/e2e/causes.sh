@@ -279,6 +279,26 @@ for child in children:
 END
 holds meeting line~meeting.py:4=0 'processes that meet by sockets, of which one comes late'
 
+# A child starts within the call that creates it, which copies the tables of the program's memory: without the call, it
+# starts as much earlier. Main waits for each child.
+cat >forks.py <<'END'
+import os
+held = bytearray(os.urandom(1 << 20)) * 100
+for step in range(20):
+    end, other = os.pipe()
+    child = os.fork()
+    if not child:
+        os.write(other, b'x')
+        os._exit(0)
+    os.read(end, 1)
+    os.waitpid(child, 0)
+END
+pillion -f -o forks --stats=false python3 forks.py >/dev/null 2>&1
+read -r _ predicted low high < <(saved forks 'call~fork=0')
+forks=$(report stats -q -r osrt_sum -f csv forks.pillion | awk -F, '$NF == "fork" { printf "%d\n", $2 / 1e6 }')
+diag "forks: predicted $predicted ms [$low, $high] of $forks ms"
+ok 'what a call takes that creates a process is of the call' [ "$predicted" -ge $((forks / 3)) ]
+
 # multiprocessing gives its workers their first line by `python -c`.
 cat >spawned.py <<'END'
 import multiprocessing, time
