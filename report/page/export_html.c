@@ -75,11 +75,8 @@ static void add_tables(struct html_json *j)
 	context.by = BY_NOTHING;
 	array_each(const struct report, r, report_list, report_count) {
 		SCOPED(table) table = {0};
-		struct err err;
 
-		if (!r->run)
-			continue;
-		r->run(&context, &table, &err);
+		r->run(&context, &table);
 		if (table_rows(&table)) {
 			buffer_text(&j->text, separator);
 			html_json_table(j, r->name, r->title, r->flags & REPORT_HIDDEN, &table);

@@ -201,11 +201,9 @@ const char *store_text(const struct store *s, int64_t value, size_t *ret_size)
 
 const struct table *store_report(struct store *s, size_t place)
 {
-	struct err err;
-
 	if (!s->reports[place]) {
 		s->reports[place] = mem_alloc(sizeof(**s->reports));
-		report_list[place].run(&s->context, s->reports[place], &err); /* without data: no rows */
+		report_list[place].run(&s->context, s->reports[place]); /* without data: no rows */
 	}
 	return s->reports[place];
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Aggregates as a table with nsys's columns. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,8 +113,7 @@ void sum_rate_cell(struct table *table, const struct aggregate_row *row, double 
 	rate_cell(table, (double)row->report_value, row->total);
 }
 
-int report_sums(const struct report_context *c, struct table *table, struct err *err, const struct sum_report *report,
-		void *data)
+void report_sums(const struct report_context *c, struct table *table, const struct sum_report *report, void *data)
 {
 	SCOPED(aggregate) aggregate = {.totals_only = c->totals_only || report->shape.totals_only};
 	struct scan s = {.context = c,
@@ -133,15 +131,15 @@ int report_sums(const struct report_context *c, struct table *table, struct err 
 			report->pass(&s);
 		while (scan_next_pass(c, &aggregate));
 	aggregate_table(c, &aggregate, &report->shape, table);
-	return report->is_of_device && !table_rows(table) ? device_none(c->model, err) : 0;
+	if (report->is_of_device)
+		device_none(c->model, table);
 }
 
 /* Distinguishes "nothing was launched" from "there are no device records". */
-int device_none(const struct model *m, struct err *err)
+void device_none(const struct model *m, struct table *table)
 {
-	if (device_any(m) || !(model_bits(m).args & (1u << TF_ARG_COPY | 1u << TF_ARG_LAUNCH)))
-		return 0;
-	return err_set(err, -ENODATA,
-		       "no device records; cuda_api_sum and cuda_launch_sum show the host's calls, and ledger states "
-		       "the reason");
+	if (!table_rows(table) && !device_any(m) &&
+	    model_bits(m).args & (1u << TF_ARG_COPY | 1u << TF_ARG_LAUNCH))
+		table_lacks(table, "no device records; cuda_api_sum and cuda_launch_sum show the host's calls, and "
+				   "ledger states the reason");
 }

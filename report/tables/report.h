@@ -24,8 +24,8 @@ enum {
 struct report {
 	const char *name, *alias, *title;
 	unsigned int flags;
-	/* Fills the table. 0, or -ENODATA with the reason in err if there is no data; existing rows are valid. */
-	int (*run)(const struct report_context *context, struct table *table, struct err *err);
+	/* Fills the table, or says by table_lacks why there is no data. */
+	void (*run)(const struct report_context *context, struct table *table);
 };
 
 extern const struct report report_list[];
@@ -48,7 +48,7 @@ size_t report_topic(const struct report *report);
 /* By name or alias; NULL: there is no such report. */
 const struct report *report_find(const char *name);
 
-#define REPORT_DECLARE(name, ...) int report_##name(const struct report_context *, struct table *, struct err *);
+#define REPORT_DECLARE(name, ...) void report_##name(const struct report_context *, struct table *);
 REPORTS(REPORT_DECLARE)
 #undef REPORT_DECLARE
 
@@ -82,16 +82,15 @@ struct sum_report {
 };
 
 /* data: s->more */
-int report_sums(const struct report_context *c, struct table *table, struct err *err, const struct sum_report *report,
-		void *data);
+void report_sums(const struct report_context *c, struct table *table, const struct sum_report *report, void *data);
 
 /* A report that needs nothing else: SUM_REPORT(osrt_sum, .shape = {...}, .groups = ...) */
 #define SUM_REPORT(name, ...)                                                                                          \
-	int report_##name(const struct report_context *c, struct table *table, struct err *err)                        \
+	void report_##name(const struct report_context *c, struct table *table)                                        \
 	{                                                                                                              \
 		static const struct sum_report report = {__VA_ARGS__};                                                 \
                                                                                                                        \
-		return report_sums(c, table, err, &report, NULL);                                                      \
+		report_sums(c, table, &report, NULL);                                                                  \
 	}
 
 /* How many 10^9 bytes per second; empty if one of both is 0. */
@@ -117,16 +116,16 @@ void operator_columns(struct table *table);
 void operator_cells(struct table *table, const struct operator_text *operator);
 
 /* report_files.c: the report files without pipes and what else has no path. */
-int file_paths_sum(const struct report_context *context, struct table *table, struct err *err);
+void file_paths_sum(const struct report_context *context, struct table *table);
 
 /* report_gpu.c: cuda_gpu_kern_sum with graphs that were recorded as a whole beside the kernels. */
-int gpu_work_sum(const struct report_context *context, struct table *table, struct err *err);
+void gpu_work_sum(const struct report_context *context, struct table *table);
 
 /* report_cuda.c: the bytes of a copy as the host call requested them. scan.more: by image, true: skip it. */
 void host_copy_visit(struct scan *s, const struct event *e);
 
-/* aggregate_table.c: 0 if there was nothing to record, -ENODATA if it was not recorded. */
-int device_none(const struct model *m, struct err *err);
+/* aggregate_table.c: of a table without rows of devices: whether they were not recorded, or there was nothing. */
+void device_none(const struct model *m, struct table *table);
 
 /* report_crashes.c: what the recorder wrote when a thread was about to end its process by a signal. */
 struct crash {

@@ -25,9 +25,8 @@ static int run_info(const struct command_line *l)
 		const struct report *r = report_find(parts[i]);
 		SCOPED(table) table = {0};
 		SCOPED(buffer) text = {0};
-		struct err err;
 
-		r->run(&w.context, &table, &err);
+		r->run(&w.context, &table);
 		progress_clear();
 		buffer_print(&text, "** %s: none", r->title);
 		if (table_rows(&table) || (!format_is_human(l->format) && !is_optional(r)))

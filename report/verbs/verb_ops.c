@@ -223,7 +223,6 @@ static int run_captures(const struct command_line *l)
 {
 	SCOPED(table) all = {0};
 	struct work w;
-	struct err err;
 	int status = work_begin(&w, l);
 
 	if (status)
@@ -234,7 +233,8 @@ static int run_captures(const struct command_line *l)
 	ops_of_model(&w.context, &all);
 	progress_clear();
 	if (!table_rows(&all)) {
-		say("%s", device_none(&w.model, &err) ? err.text : "no kernels were launched");
+		device_none(&w.model, &all);
+		say("%s", all.lacks ? all.lacks : "no kernels were launched");
 		w.status = EXIT_INCOMPLETE;
 	}
 	show(&w, &all);

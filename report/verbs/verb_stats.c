@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stats: tables of where the time went. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -148,10 +147,9 @@ static void show_empty(struct work *w, const struct shown *s, const struct table
 static void help_report(struct work *w, const struct report *r)
 {
 	SCOPED(table) table = {0};
-	struct err err;
 
 	if (w->context.share)
-		r->run(&w->context, &table, &err);
+		r->run(&w->context, &table);
 }
 
 /* `skipped` is NULL for a report that the user named: then it is an error if it cannot be shown. */
@@ -160,8 +158,6 @@ static void show_report(struct work *w, const struct shown *s, struct buffer *sk
 	const struct report *r = s->asked->report;
 	bool is_asked = !skipped;
 	SCOPED(table) table = {0};
-	struct err err;
-	int code;
 
 	w->context.share = r->flags & REPORT_SHARED ? w->model.share : NULL;
 	if (share_self(w->model.share)) {
@@ -184,19 +180,19 @@ static void show_report(struct work *w, const struct shown *s, struct buffer *sk
 		say("%s: --by does not apply", r->name);
 	progress_begin(r->name, w->model.trace_bytes);
 	w->context.has_asides = w->emit.is_screen && w->emit.rows;
-	code = r->run(&w->context, &table, &err);
+	r->run(&w->context, &table);
 	progress_clear();
 	if (share_failure(w->model.share))
 		return;
-	if (code && is_asked)
-		say("%s: %s", r->name, err.text);
-	else if (code && (code != -ENODATA || r->flags & REPORT_DEVICE))
-		texts_add(&w->theirs, "%s: %s", r->name, err.text);
-	if (code && is_asked)
+	if (table.lacks && is_asked) {
+		say("%s: %s", r->name, table.lacks);
 		w->status = EXIT_INCOMPLETE;
+	} else if (table.lacks && r->flags & (REPORT_DEVICE | REPORT_DUMP)) {
+		texts_add(&w->theirs, "%s: %s", r->name, table.lacks);
+	}
 	if (table_rows(&table))
 		write_table(w, s, &table);
-	else if (!code || is_asked || (code == -ENODATA && !(r->flags & REPORT_DEVICE)))
+	else if (!table.lacks || is_asked || !(r->flags & (REPORT_DEVICE | REPORT_DUMP)))
 		show_empty(w, s, &table, skipped);
 }
 

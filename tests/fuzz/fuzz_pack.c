@@ -22,9 +22,8 @@ static void run_report(const struct report_context *context, const char *name)
 {
 	struct emit emit = {.file = nowhere, .format = FORMAT_CSV};
 	struct table table = {0};
-	struct err err;
 
-	report_find(name)->run(context, &table, &err);
+	report_find(name)->run(context, &table);
 	emit_table(&emit, name, name, &table);
 	table_done(&table);
 }

@@ -19,11 +19,10 @@ static void run_reports(const struct report_context *context, enum format format
 	emit_begin(&emit);
 	for (size_t i = 0; i < report_count; i++) {
 		struct table table = {0};
-		struct err err;
 
 		if (!report_list[i].run)
 			continue;
-		report_list[i].run(context, &table, &err);
+		report_list[i].run(context, &table);
 		emit_table(&emit, report_list[i].name, report_list[i].title, &table);
 		table_done(&table);
 	}

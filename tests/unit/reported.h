@@ -13,14 +13,13 @@ static inline char *reported(const struct report_context *c, const char *name)
 {
 	struct emit emit = {.format = FORMAT_CSV};
 	struct table table = {0};
-	struct err err = {.text = ""};
 	char *text = NULL;
 	size_t size;
-	int code = report_find(name)->run(c, &table, &err);
 
+	report_find(name)->run(c, &table);
 	emit.file = open_memstream(&text, &size);
-	if (code)
-		fprintf(emit.file, "%s\n", err.text);
+	if (table.lacks)
+		fprintf(emit.file, "%s\n", table.lacks);
 	else
 		emit_table(&emit, name, "", &table);
 	fclose(emit.file);

@@ -229,7 +229,7 @@ static void executed(struct job *j)
 	range(&j->xla, XLAS, MODULE_F, 700, 703); /* the only f */
 }
 
-static void check(void (*write)(struct job *), const char *report, int wanted_code, const char *wanted)
+static void check(void (*write)(struct job *), const char *report, bool lacks, const char *wanted)
 {
 	char directory[] = "/tmp/pillion-jax-XXXXXX", *paths[] = {directory}, *text = NULL;
 	struct report_context context = {0};
@@ -250,7 +250,8 @@ static void check(void (*write)(struct job *), const char *report, int wanted_co
 	cr_assert_eq(model_open(&model, paths, 1, &err), 0, "%s", err.text);
 	context.model = &model;
 	context.symbols = symbols_new(&model, false);
-	cr_expect_eq(report_find(report)->run(&context, &table, &err), wanted_code, "%s", err.text);
+	report_find(report)->run(&context, &table);
+	cr_expect_eq(table.lacks != NULL, lacks, "%s", table.lacks);
 	emit.file = open_memstream(&text, &size);
 	emit_begin(&emit);
 	emit_table(&emit, "x", "x", &table);
@@ -376,13 +377,13 @@ static void job_of_parts(struct job *j)
 
 Test(jax, parts_without_a_whole_are_the_compilation)
 {
-	check(job_of_parts, "jax_sum", 0, "100.0,80,0,0,80,1,0,0,,0,0,h,,\n");
+	check(job_of_parts, "jax_sum", false, "100.0,80,0,0,80,1,0,0,,0,0,h,,\n");
 }
 
 Test(jax, without_our_ranges_there_are_those_of_xla)
 {
-	check(job_of_xla, "jax_sum", 0, "100.0,80,0,0,80,1,2,7,3.5,9,1,h,,\n");
-	check(job_of_xla, "jax_ops_sum", 0, "100.0,9,1,0,0,gemm,jit_h,h,kernel,,\n");
+	check(job_of_xla, "jax_sum", false, "100.0,80,0,0,80,1,2,7,3.5,9,1,h,,\n");
+	check(job_of_xla, "jax_ops_sum", false, "100.0,9,1,0,0,gemm,jit_h,h,kernel,,\n");
 }
 
 /* Two functions have the name g: a phase belongs to the one called around it, and to neither outside of them. */
@@ -436,9 +437,9 @@ static void job_on_the_cpu(struct job *j)
 
 Test(jax, nothing_to_show)
 {
-	check(job_of_nothing, "jax_sum", -ENODATA, "");
-	check(job_of_nothing, "jax_ops_sum", -ENODATA, "");
-	check(job_on_the_cpu, "jax_ops_sum", -ENODATA, "");
+	check(job_of_nothing, "jax_sum", true, "");
+	check(job_of_nothing, "jax_ops_sum", true, "");
+	check(job_on_the_cpu, "jax_ops_sum", true, "");
 }
 
 /* ---- JAX's persistent cache ---- */
@@ -474,7 +475,7 @@ Test(jax, hits_and_misses_of_its_cache)
 	      "1,1,1,2,13,f (a.py:3)\n"
 	      "0,1,0,1,2,g\n"
 	      "0,1,0,0,0,(not within a compilation)\n");
-	check(job_of_two, "jax_cache_sum", -ENODATA, "");
+	check(job_of_two, "jax_cache_sum", true, "");
 }
 
 /* ---- memory ---- */
@@ -522,7 +523,7 @@ Test(jax, live_buffers_at_each_look)
 	      "400,7,node1,,2,0.000512\n"
 	      "500,7,node1,,1,0.000100\n"
 	      "600,7,node1,,0,0.000000\n");
-	check(job_of_nothing, "jax_live_trace", -ENODATA, "");
+	check(job_of_nothing, "jax_live_trace", true, "");
 }
 
 Test(jax, live_buffers_by_shape_and_line)
@@ -531,7 +532,7 @@ Test(jax, live_buffers_by_shape_and_line)
 	      "7,94.1,0.000512,2,300,0.000000,0.000000,0.000000,0.000512,\"bfloat16[8,4]\",gpu:0-3,?\n"
 	      "7,5.9,0.000032,4,300,0.000024,0.000000,-0.000024,0.000032,float32[2],gpu:0,loop (/home/a/train.py:7)\n"
 	      "7,0.0,0.000000,0,300,0.000000,0.000000,0.000000,0.000100,?,gpu:0,?\n");
-	check(job_of_nothing, "jax_live_sum", -ENODATA, "");
+	check(job_of_nothing, "jax_live_sum", true, "");
 }
 
 static void executable(struct job *j, uint32_t id, struct tf_jax_executable sizes, const char *name)
@@ -559,5 +560,5 @@ Test(jax, memory_of_executables)
 	      "0.001065,0.001000,0.000050,0.000000,0.000010,0.000005,1,1,jit_f\n"
 	      "0.000115,0.000100,0.000050,0.000050,0.000010,0.000005,2,2,jit_f\n"
 	      "0.000000,0.000001,0.000001,0.000009,0.000001,0.000001,1,1,\n");
-	check(job_of_nothing, "jax_exec_sum", -ENODATA, "");
+	check(job_of_nothing, "jax_exec_sum", true, "");
 }

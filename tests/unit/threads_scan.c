@@ -21,8 +21,10 @@ static char *report_text(const char *capture, const char *name, enum by by)
 	struct report_context context = {.model = &m, .by = by};
 	struct emit emit = {.format = FORMAT_CSV, .file = open_memstream(&text, &size)};
 
-	if (!model_open(&m, paths, 1, &err) && !report_find(name)->run(&context, &table, &err))
+	if (!model_open(&m, paths, 1, &err)) {
+		report_find(name)->run(&context, &table);
 		emit_table(&emit, name, name, &table);
+	}
 	fclose(emit.file);
 	table_done(&table);
 	model_done(&m);

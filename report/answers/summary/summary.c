@@ -77,12 +77,11 @@ static void section_of_table(struct section *s, const struct table *t, enum colu
 /* The first rows of an aggregated table. */
 static void section_of_report(const struct report_context *c, struct section *ret, const char *title,
 			      enum column_id total, enum column_id count, enum column_id name,
-			      int (*run)(const struct report_context *, struct table *, struct err *))
+			      void (*run)(const struct report_context *, struct table *))
 {
 	SCOPED(table) t = {0};
-	struct err err;
 
-	run(c, &t, &err);
+	run(c, &t);
 	ret->title = mem_copy_text(title, strlen(title));
 	section_of_table(ret, &t, total, count, name);
 }
@@ -92,11 +91,10 @@ static void top_operators(const struct report_context *context, struct section *
 {
 	struct report_context c = *context;
 	SCOPED(table) t = {0};
-	struct err err;
 	bool by_gpu;
 
 	c.group = GROUP_NAME;
-	report_pytorch_sum(&c, &t, &err);
+	report_pytorch_sum(&c, &t);
 	by_gpu = table_rows(&t) && table_cell(&t, 0, COL_GPU_SELF_NS)->count;
 	ret->title = mem_copy_text(by_gpu ? "operators, own GPU time" : "operators, own CPU time",
 				   strlen("operators, own GPU time"));

@@ -61,6 +61,7 @@ struct table {
 	size_t *asides; /* in ascending order: the rows that tables on a terminal leave out */
 	size_t aside_count, aside_capacity;
 	const char *aside_words; /* what they are of */
+	char *lacks; /* why there is no data; NULL: there is, or there was nothing to record */
 };
 
 /* ---- filling: first the columns, then the cells from left to right, row by row ---- */
@@ -87,6 +88,8 @@ void table_text_if(struct table *t, bool is_known, const char *text);
 size_t table_rows(const struct table *t);
 /* The row that begins now is not for a terminal: it is of `words`, "processes of start-up". */
 void table_aside(struct table *t, const char *words);
+/* Why the table has no data, or not all. */
+void table_lacks(struct table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- reading ---- */
 

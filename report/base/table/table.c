@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fills tables. */
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,6 +169,17 @@ struct table table_without_asides(const struct table *t)
 	return ret;
 }
 
+void table_lacks(struct table *t, const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	free(t->lacks);
+	if (vasprintf(&t->lacks, format, list) < 0)
+		mem_failed();
+	va_end(list);
+}
+
 void table_done(struct table *t)
 {
 	for (size_t i = 0; i < t->cell_count; i++)
@@ -177,5 +190,6 @@ void table_done(struct table *t)
 	free(t->cells);
 	free(t->absent);
 	free(t->asides);
+	free(t->lacks);
 	*t = (struct table){0};
 }

@@ -95,12 +95,11 @@ static void report_fill(struct top *l, const char *name, struct table *t)
 {
 	const struct report *r = report_find(name);
 	struct report_context context;
-	struct err err;
 
 	if (!l->captures.count || !r)
 		return;
 	context = last_seconds(l);
-	r->run(&context, t, &err);
+	r->run(&context, t);
 }
 
 COMPARATOR(line_order, struct top_line, order_of(b->samples, a->samples))

@@ -29,7 +29,7 @@ static void correlated_add_row(void *arg, const struct correlated *c)
 	table_number(x->table, device_ns);
 }
 
-int report_correlated(const struct report_context *c, struct table *table, struct err *err)
+void report_correlated(const struct report_context *c, struct table *table)
 {
 	struct context x = {c->model, table};
 	struct correlate_counts counts = {0};
@@ -38,7 +38,7 @@ int report_correlated(const struct report_context *c, struct table *table, struc
 		  COL_DEVICE_RECORDS, COL_DEVICE_TIME_NS);
 	for (size_t i = 0; i < c->model->image_count; i++)
 		correlate_image(c, &c->model->images[i], &x, correlated_add_row, &counts);
-	return table_rows(table) ? 0 : device_none(c->model, err);
+	device_none(c->model, table);
 }
 
 static void fact_row(struct scan *s, const struct device_record *r)
@@ -60,7 +60,7 @@ static void fact_row(struct scan *s, const struct device_record *r)
 	table_number(table, r->address);
 }
 
-int report_device_facts(const struct report_context *c, struct table *table, struct err *err)
+void report_device_facts(const struct report_context *c, struct table *table)
 {
 	struct scan s = {.context = c, .more = table};
 
@@ -70,5 +70,5 @@ int report_device_facts(const struct report_context *c, struct table *table, str
 		s.image = &c->model->images[i];
 		device_scan_more(&s, fact_row, NULL);
 	}
-	return table_rows(table) ? 0 : device_none(c->model, err);
+	device_none(c->model, table);
 }

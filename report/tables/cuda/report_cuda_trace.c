@@ -58,7 +58,7 @@ static void call_cells(struct sorted_rows *rows, const void *of, struct table *t
 	table_text(table, row->thread->name);
 }
 
-int report_cuda_api_trace(const struct report_context *c, struct table *table, struct err *err)
+void report_cuda_api_trace(const struct report_context *c, struct table *table)
 {
 	static const struct row_report report = {
 		{COL_START_NS, COL_DURATION_NS, COL_NAME, COL_RESULT, COL_NSYS_CORR_ID, COL_NSYS_PID, COL_NSYS_TID,
@@ -67,7 +67,5 @@ int report_cuda_api_trace(const struct report_context *c, struct table *table, s
 
 	struct correlation_ids ids = {0};
 
-	(void)err;
 	report_rows(c, table, &report, &ids);
-	return 0;
 }

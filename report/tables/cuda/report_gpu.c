@@ -143,47 +143,47 @@ static void device_pass(struct scan *s)
 static const struct sum_report by_name = {
 	{DEVICE_TIME, .count = COL_INSTANCES, .names = {COL_NAME}}, .pass = device_pass, .is_of_device = true};
 
-int report_cuda_gpu_kern_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_cuda_gpu_kern_sum(const struct report_context *c, struct table *table)
 {
-	return report_sums(c, table, err, &by_name, &(struct gpu_sum){.kinds = 1u << TF_DEVICE_KERNEL});
+	report_sums(c, table, &by_name, &(struct gpu_sum){.kinds = 1u << TF_DEVICE_KERNEL});
 }
 
-int gpu_work_sum(const struct report_context *c, struct table *table, struct err *err)
+void gpu_work_sum(const struct report_context *c, struct table *table)
 {
 	struct gpu_sum g = {.kinds = 1u << TF_DEVICE_KERNEL | 1u << TF_DEVICE_GRAPH};
 
-	return report_sums(c, table, err, &by_name, &g);
+	report_sums(c, table, &by_name, &g);
 }
 
-int report_cuda_gpu_kern_gb_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_cuda_gpu_kern_gb_sum(const struct report_context *c, struct table *table)
 {
 	static const struct sum_report report = {
 		{DEVICE_TIME, .count = COL_INSTANCES, .names = {COL_GRIDXYZ, COL_BLOCKXYZ, COL_NAME}},
 		.pass = device_pass,
 		.is_of_device = true};
 
-	return report_sums(c, table, err, &report,
+	report_sums(c, table, &report,
 			   &(struct gpu_sum){.kinds = 1u << TF_DEVICE_KERNEL, .has_shape = true});
 }
 
-int report_cuda_gpu_mem_time_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_cuda_gpu_mem_time_sum(const struct report_context *c, struct table *table)
 {
 	static const struct sum_report report = {{DEVICE_TIME, .count = COL_COUNT, .names = {COL_OPERATION}},
 						 .pass = device_pass,
 						 .is_of_device = true};
 
-	return report_sums(c, table, err, &report,
+	report_sums(c, table, &report,
 			   &(struct gpu_sum){.kinds = 1u << TF_DEVICE_COPY | 1u << TF_DEVICE_SET});
 }
 
-int report_cuda_gpu_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_cuda_gpu_sum(const struct report_context *c, struct table *table)
 {
 	static const struct sum_report report = {
 		{DEVICE_TIME, .count = COL_INSTANCES, .names = {COL_CATEGORY, COL_OPERATION}},
 		.pass = device_pass,
 		.is_of_device = true};
 
-	return report_sums(c, table, err, &report, &(struct gpu_sum){.kinds = ~0u, .has_category = true});
+	report_sums(c, table, &report, &(struct gpu_sum){.kinds = ~0u, .has_category = true});
 }
 
 static bool gpu_call_key(struct scan *s, const void *function, struct buffer *fields)
@@ -208,13 +208,13 @@ static void calls_and_device_pass(struct scan *s)
 	device_scan(&device, gpu_visit_record, NULL);
 }
 
-int report_cuda_api_gpu_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_cuda_api_gpu_sum(const struct report_context *c, struct table *table)
 {
 	static const struct sum_report report = {
 		{DEVICE_TIME, .count = COL_INSTANCES, .names = {COL_CATEGORY, COL_OPERATION}},
 		.pass = calls_and_device_pass};
 
-	return report_sums(c, table, err, &report, &(struct gpu_sum){.kinds = ~0u, .has_category = true});
+	report_sums(c, table, &report, &(struct gpu_sum){.kinds = ~0u, .has_category = true});
 }
 
 struct copied {
@@ -234,7 +234,7 @@ static void copies_pass(struct scan *s)
 	device_scan(&device, gpu_visit_record, NULL);
 }
 
-int report_cuda_gpu_mem_size_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_cuda_gpu_mem_size_sum(const struct report_context *c, struct table *table)
 {
 	static const struct sum_report report = {
 		{.total = COL_TOTAL_MB, .count = COL_COUNT, .names = {COL_OPERATION}}, .pass = copies_pass};
@@ -242,7 +242,6 @@ int report_cuda_gpu_mem_size_sum(const struct report_context *c, struct table *t
 	bool any = false;
 
 	copied.has_source = images_with_source(c->model, &any);
-	report_sums(c, table, err, &report, &copied);
+	report_sums(c, table, &report, &copied);
 	free(copied.has_source);
-	return 0;
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_graph_node_sum: the nodes of executable graphs, with their device time and the line that made them. */
-#include <errno.h>
-
 #include "report/events/cuda/graph.h"
 #include "report/events/cuda/graph_estimate.h"
 #include "report/names/attribution.h"
@@ -86,7 +84,7 @@ static void node_cells(struct sorted_rows *rows, const void *of, struct table *t
 	made_cells(rows->data, row->image, &w, table);
 }
 
-int report_cuda_graph_node_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_cuda_graph_node_sum(const struct report_context *c, struct table *table)
 {
 	static const struct row_report report = {
 		{COL_PID, COL_GRAPH, COL_NODE_NUMBER, COL_LAUNCHES, COL_BY_NODES, COL_EXECUTIONS, COL_TOTAL_TIME_NS,
@@ -95,8 +93,7 @@ int report_cuda_graph_node_sum(const struct report_context *c, struct table *tab
 	SCOPED(attribution) attribution = {.symbols = c->symbols};
 
 	report_rows(c, table, &report, &attribution);
-	return table_rows(table)
-		       ? 0
-		       : err_set(err, -ENODATA,
-				 "no CUDA graph was recorded by its nodes: record with --cuda-graph-trace=node");
+	if (!table_rows(table))
+		table_lacks(table, "no CUDA graph was recorded by its nodes: record with "
+				   "--cuda-graph-trace=node");
 }

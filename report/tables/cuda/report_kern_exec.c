@@ -163,7 +163,7 @@ static void summary_table(struct exec_summary *s, struct table *table)
 	free(order);
 }
 
-int report_cuda_kern_exec_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_cuda_kern_exec_sum(const struct report_context *c, struct table *table)
 {
 	struct exec_summary s = {.context = c};
 
@@ -174,7 +174,7 @@ int report_cuda_kern_exec_sum(const struct report_context *c, struct table *tabl
 	summary_table(&s, table);
 	for (int part = 0; part < PARTS; part++)
 		aggregate_done(&s.parts[part]);
-	return table_rows(table) ? 0 : device_none(c->model, err);
+	device_none(c->model, table);
 }
 
 /* ---- the trace ---- */
@@ -251,7 +251,7 @@ static void kernel_row_cells(struct sorted_rows *rows, const void *of, struct ta
 	table_text(table, buffer_string(&name));
 }
 
-int report_cuda_kern_exec_trace(const struct report_context *c, struct table *table, struct err *err)
+void report_cuda_kern_exec_trace(const struct report_context *c, struct table *table)
 {
 	static const struct row_report report = {
 		{COL_API_START_NS, COL_API_DUR_NS, COL_QUEUE_START_NS, COL_QUEUE_DUR_NS, COL_KERNEL_START_NS,
@@ -260,5 +260,5 @@ int report_cuda_kern_exec_trace(const struct report_context *c, struct table *ta
 		sizeof(struct kernel_row), kernels_collect, kernel_row_cells};
 
 	report_rows(c, table, &report, NULL);
-	return table_rows(table) ? 0 : device_none(c->model, err);
+	device_none(c->model, table);
 }

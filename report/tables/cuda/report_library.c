@@ -172,17 +172,15 @@ static void add_device_time(const struct report_context *c, struct aggregate *ag
 	}
 }
 
-static int library_report(const struct report_context *c, struct table *table, const struct library_report *kind)
+static void library_report(const struct report_context *c, struct table *table, const struct library_report *kind)
 {
 	SCOPED(aggregate) aggregate = {0};
-
 	struct scan s = {.context = c, .aggregate = &aggregate, .groups = kind->groups, .more = (void *)kind};
 
 	scan_aggregate_parts(&s, library_read);
 	if (!share_self(c->share))
 		add_device_time(c, &aggregate, kind);
 	aggregate_table(c, &aggregate, &kind->shape, table);
-	return 0;
 }
 
 #define DEVICE {COL_GPU_TIME_NS, device_cell}
@@ -202,12 +200,11 @@ static int library_report(const struct report_context *c, struct table *table, c
 	}
 
 #define LIBRARY_REPORT(report, NAME, form)                                                                             \
-	int report_##report(const struct report_context *c, struct table *table, struct err *err)                      \
+	void report_##report(const struct report_context *c, struct table *table)                                      \
 	{                                                                                                              \
 		static const struct library_report kind = {1u << TF_GROUP_##NAME, form};                               \
                                                                                                                        \
-		(void)err;                                                                                             \
-		return library_report(c, table, &kind);                                                                \
+		library_report(c, table, &kind);                                                                \
 	}
 
 LIBRARY_REPORT(blas_sum, CUBLAS, FLOPS)

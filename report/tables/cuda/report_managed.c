@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* um_sum, um_total_sum, um_cpu_page_faults_sum: migrations of managed memory, and the page faults that caused them. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -84,16 +83,13 @@ static void managed_collect(const struct report_context *c, struct pages *p)
 }
 
 /* There was no migration, or it was not recorded. */
-static int managed_finish(struct pages *p, struct err *err)
+static void managed_finish(struct pages *p, struct table *table)
 {
-	bool any = p->any;
-
 	free(p->items);
 	map_done(&p->by_address);
-	return any ? 0
-		   : err_set(err, -ENODATA,
-			     "managed memory was not traced or not used: --cuda-um-cpu-page-faults=true, "
-			     "--cuda-um-gpu-page-faults=true");
+	if (!p->any)
+		table_lacks(table, "managed memory was not traced or not used: --cuda-um-cpu-page-faults=true, "
+				   "--cuda-um-gpu-page-faults=true");
 }
 
 static void address_cell(struct table *table, uint64_t address)
@@ -104,7 +100,7 @@ static void address_cell(struct table *table, uint64_t address)
 	table_text(table, text.data);
 }
 
-int report_um_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_um_sum(const struct report_context *c, struct table *table)
 {
 	struct pages p = {0};
 
@@ -120,10 +116,10 @@ int report_um_sum(const struct report_context *c, struct table *table, struct er
 		table_real_if(table, page->moving_ns,
 			      (double)(page->to_device + page->to_host) / (double)page->moving_ns * 1e9);
 	}
-	return managed_finish(&p, err);
+	managed_finish(&p, table);
 }
 
-int report_um_total_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_um_total_sum(const struct report_context *c, struct table *table)
 {
 	struct pages p = {0};
 	struct page total = {0};
@@ -148,10 +144,10 @@ int report_um_total_sum(const struct report_context *c, struct table *table, str
 		address_cell(table, lowest);
 		address_cell(table, highest);
 	}
-	return managed_finish(&p, err);
+	managed_finish(&p, table);
 }
 
-int report_um_cpu_page_faults_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_um_cpu_page_faults_sum(const struct report_context *c, struct table *table)
 {
 	struct pages p = {.by_instruction = true};
 
@@ -161,5 +157,5 @@ int report_um_cpu_page_faults_sum(const struct report_context *c, struct table *
 		table_number(table, p.items[i].cpu_faults);
 		address_cell(table, p.items[i].address);
 	}
-	return managed_finish(&p, err);
+	managed_finish(&p, table);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* roofline, roofline_line_sum: kernels whose operations are known, by name or by line: what they reach of the rate that
  * the device allows for their arithmetic intensity. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,34 +149,31 @@ static void roofline_fill(struct roofline *r, struct table *table)
 	}
 }
 
-static int run_roofline(const struct report_context *c, bool by_line, struct table *table, struct err *err)
+static void run_roofline(const struct report_context *c, bool by_line, struct table *table)
 {
 	struct roofline r = {.context = c, .attribution = {.symbols = c->symbols}, .by_line = by_line};
-	bool has_any;
 
 	table_has(table, COL_TIME_PERCENT, COL_TOTAL_TIME_NS, COL_INSTANCES, COL_FLOPS, COL_ESTIMATED_MB,
 		  COL_FLOP_PER_BYTE, COL_GFLOP_PER_S, COL_TYPE, COL_PEAK_GFLOP_PER_S, COL_PEAK_PERCENT, COL_BOUND,
 		  COL_ATTAINABLE_GFLOP_PER_S, COL_ATTAINABLE_PERCENT, by_line ? COL_LINE : COL_NAME);
 	if (ops_may_know_work(c->model))
 		ops_visit(c, &r, add_kernel);
-	has_any = r.count;
-	if (has_any)
+	if (r.count)
 		roofline_fill(&r, table);
+	else
+		table_lacks(table, "no kernel whose FLOPs are known: record with -t cublas,cudnn or "
+				   "--pytorch=autograd-shapes-nvtx");
 	attribution_done(&r.attribution);
 	aggregate_done(&r.keys);
 	free(r.roofs);
-	return has_any ? 0
-		       : err_set(err, -ENODATA,
-				 "no kernel whose FLOPs are known: record with -t cublas,cudnn or "
-				 "--pytorch=autograd-shapes-nvtx");
 }
 
-int report_roofline(const struct report_context *c, struct table *table, struct err *err)
+void report_roofline(const struct report_context *c, struct table *table)
 {
-	return run_roofline(c, false, table, err);
+	run_roofline(c, false, table);
 }
 
-int report_roofline_line_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_roofline_line_sum(const struct report_context *c, struct table *table)
 {
-	return run_roofline(c, true, table, err);
+	run_roofline(c, true, table);
 }

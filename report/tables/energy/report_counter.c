@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* counter_sum: what the launchers sampled of machines, GPUs and CPU packages. */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -107,22 +106,21 @@ static void rows_add(const struct report_context *c, const struct counter_series
 		counter_row(c, s, c->model->machines[s->machine].host, &all, 1, table);
 }
 
-int report_counter_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_counter_sum(const struct report_context *c, struct table *table)
 {
-	struct filter f = filter_copy(c->model);
+	SCOPED(filter) f = filter_copy(c->model);
 	size_t count;
 	const struct counter_series *series = counters_of(c->model, &count);
 
 	if (c->by != BY_NOTHING && c->by != BY_RANGE && c->by != BY_HOST) {
-		filter_done(&f);
-		return err_set(err, -ENODATA, "counters are those of a machine: --by range and --by host apply");
+		table_lacks(table, "counters are those of a machine: --by range and --by host apply");
+		return;
 	}
 	by_column(c, table);
 	table_has(table, c->by == BY_HOST ? COL_NONE : COL_HOST, COL_SOURCE, COL_NAME, COL_UNIT, COL_MIN, COL_AVG,
 		  COL_MAX, COL_TOTAL, COL_SAMPLES);
 	for (size_t i = 0; i < count; i++)
 		rows_add(c, &series[i], &f, table);
-	filter_done(&f);
-	return table_rows(table) ? 0
-				 : err_set(err, -ENODATA, "no counter was sampled; see --counters of pillion --help");
+	if (!table_rows(table))
+		table_lacks(table, "no counter was sampled; see --counters of pillion --help");
 }

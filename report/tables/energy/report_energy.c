@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* energy_sum: power and energy of each GPU and CPU package. energy_kern_sum: the energy of each GPU by what it
  * executed, estimated. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,14 +23,14 @@ static void percent_cell(struct table *table, double part, double whole)
 	table_real(table, whole > 0 ? 100 * part / whole : 0);
 }
 
-static int nothing_sampled(const struct model *m, struct err *err)
+static void nothing_sampled(const struct model *m, struct table *table)
 {
 	bool has_files = m->energy_count;
 
-	return err_set(err, -ENODATA, "%s",
-		       has_files ? "the captures have no samples of power: ledger has the reason, if one is known"
-				 : "power was not sampled: there is no GPU that NVML shows, or --energy=false; "
-				   "--energy=true states in ledger what is missing");
+	table_lacks(table, "%s",
+		    has_files ? "the captures have no samples of power: ledger has the reason, if one is known"
+			      : "power was not sampled: there is no GPU that NVML shows, or --energy=false; "
+				"--energy=true states in ledger what is missing");
 }
 
 /* ---- energy_sum ---- */
@@ -116,22 +115,20 @@ static void energy_row(const struct report_context *c, const struct energy_sourc
 	reasons_cell(table, s);
 }
 
-int report_energy_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_energy_sum(const struct report_context *c, struct table *table)
 {
 	const struct energies *e = energies_of(c->model);
-	size_t count, rows = 0;
+	size_t count;
 	const struct energy_share *shares = energy_shares(c, &count);
 
 	table_has(table, COL_HOST, COL_DEVICE, COL_DURATION_NS, COL_ENERGY_J, COL_BUSY_J, COL_AVG_W, COL_MAX_W,
 		  COL_LIMIT_W, COL_SM_CLOCK_MHZ, COL_MAX_C, COL_MAX_MEMORY_MB, COL_SLOWED_PERCENT, COL_SAMPLES, COL_ID,
 		  COL_REASONS);
-	for (size_t i = 0; i < e->count; i++) {
-		if (e->items[i].is_unknown || e->items[i].count < 2)
-			continue;
-		energy_row(c, &e->items[i], shares ? &shares[i] : NULL, table);
-		rows++;
-	}
-	return rows ? 0 : nothing_sampled(c->model, err);
+	for (size_t i = 0; i < e->count; i++)
+		if (!e->items[i].is_unknown && e->items[i].count >= 2)
+			energy_row(c, &e->items[i], shares ? &shares[i] : NULL, table);
+	if (!table_rows(table))
+		nothing_sampled(c->model, table);
 }
 
 /* ---- energy_kern_sum ---- */
@@ -239,7 +236,7 @@ static void kernel_rows(const struct energy_kernels *k, struct table *table)
 	}
 }
 
-int report_energy_kern_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_energy_kern_sum(const struct report_context *c, struct table *table)
 {
 	struct energy_kernels k = {0};
 	struct scan s = {.context = c, .more = &k};
@@ -250,9 +247,11 @@ int report_energy_kern_sum(const struct report_context *c, struct table *table, 
 	table_has(table, COL_ENERGY_PERCENT, COL_ENERGY_J, COL_TIME_NS, COL_INSTANCES, COL_POWER_W, COL_DEVICE,
 		  COL_NAME);
 	if (!shares && energies_of(c->model)->count)
-		return err_set(err, -ENODATA, "no device operation of a GPU whose power was sampled was recorded");
+		table_lacks(table, "no device operation of a GPU whose power was sampled was recorded");
+	else if (!shares)
+		nothing_sampled(c->model, table);
 	if (!shares)
-		return nothing_sampled(c->model, err);
+		return;
 	device_scan(&s, kernel_add, NULL);
 	for (size_t i = 0; i < count; i++)
 		if (shares[i].intervals)
@@ -261,5 +260,4 @@ int report_energy_kern_sum(const struct report_context *c, struct table *table, 
 	aggregate_done(&k.keys);
 	map_done(&k.known);
 	free(k.rows);
-	return 0;
 }

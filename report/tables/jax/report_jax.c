@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* jax_sum: the functions that jax.jit compiled: their compilation against their runs. jax_cache_sum: what JAX's
  * persistent cache had of them. */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "report/events/jax/jax_functions.h"
 #include "report/names/attribution.h"
 #include "report/tables/report.h"
 
-int report_jax_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_jax_sum(const struct report_context *c, struct table *table)
 {
 	SCOPED(attribution) attribution = {.symbols = c->symbols};
 	SCOPED(jax_functions) functions = {0};
@@ -46,11 +45,12 @@ int report_jax_sum(const struct report_context *c, struct table *table, struct e
 	}
 	table->hides_zeros = true;
 	free(order);
-	return table_rows(table) ? 0 : err_set(err, -ENODATA, "no ranges of JAX: record with --jax");
+	if (!table_rows(table))
+		table_lacks(table, "no ranges of JAX: record with --jax");
 }
 
 /* An executable that is not written was compiled too fast to be worth it, is too small, or is another process's. */
-int report_jax_cache_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_jax_cache_sum(const struct report_context *c, struct table *table)
 {
 	SCOPED(jax_functions) functions = {0};
 	size_t *order, field = c->by != BY_NOTHING;
@@ -76,7 +76,7 @@ int report_jax_cache_sum(const struct report_context *c, struct table *table, st
 		table_text(table, aggregate_field(row, field));
 	}
 	free(order);
-	return table_rows(table) ? 0
-				 : err_set(err, -ENODATA, "no compilation asked JAX's persistent cache: record with "
-					   "--jax, and set JAX_COMPILATION_CACHE_DIR");
+	if (!table_rows(table))
+		table_lacks(table, "no compilation asked JAX's persistent cache: record with --jax, and set "
+				   "JAX_COMPILATION_CACHE_DIR");
 }

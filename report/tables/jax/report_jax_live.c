@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* jax_live_sum, jax_live_trace: the buffers that were alive in JAX, as far as --jax asked; jax_exec_sum: the
  * memory that its executables need. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/events/jax/jax_live.h"
 #include "report/tables/report.h"
 
-static int no_looks(struct err *err)
-{
-	return err_set(err, -ENODATA, "JAX was not asked for its live buffers: record with --jax; it is asked "
-		       "when a function of jax.jit returns");
-}
+#define NO_LOOKS                                                                                                       \
+	"JAX was not asked for its live buffers: record with --jax; it is asked when a function of jax.jit returns"
 
 static const struct jax_look *peak_of(const struct jax_live *l, const struct image *image)
 {
@@ -31,7 +27,7 @@ static int by_bytes(size_t i, size_t k, const void *items)
 	       strcmp(a->line, b->line) ?: order_of(a->image->pid, b->image->pid);
 }
 
-int report_jax_live_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_jax_live_sum(const struct report_context *c, struct table *table)
 {
 	SCOPED(attribution) attribution = {.symbols = c->symbols, .is_innermost = c->lines_all};
 	SCOPED(jax_live) live = {0};
@@ -58,10 +54,11 @@ int report_jax_live_sum(const struct report_context *c, struct table *table, str
 		table_text(table, b->devices);
 		table_text(table, *b->line ? b->line : "?");
 	}
-	return live.look_count ? 0 : no_looks(err);
+	if (!live.look_count)
+		table_lacks(table, NO_LOOKS);
 }
 
-int report_jax_live_trace(const struct report_context *c, struct table *table, struct err *err)
+void report_jax_live_trace(const struct report_context *c, struct table *table)
 {
 	SCOPED(jax_live) live = {0};
 
@@ -75,13 +72,13 @@ int report_jax_live_trace(const struct report_context *c, struct table *table, s
 		table_number(table, l->buffers);
 		table_number(table, l->bytes);
 	}
-	return live.look_count ? 0 : no_looks(err);
+	if (!live.look_count)
+		table_lacks(table, NO_LOOKS);
 }
 
-int report_jax_exec_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_jax_exec_sum(const struct report_context *c, struct table *table)
 {
 	SCOPED(jax_executables) list = {0};
-	int code;
 
 	table_has(table, COL_TOTAL_MB, COL_ARGUMENTS_MB, COL_OUTPUTS_MB, COL_ALIASED_MB, COL_TEMPORARY_MB, COL_CODE_MB,
 		  COL_DEVICES, COL_EXECUTABLES, COL_HLO_MODULE);
@@ -98,7 +95,6 @@ int report_jax_exec_sum(const struct report_context *c, struct table *table, str
 		table_text(table, e->name);
 	}
 	table->hides_zeros = true;
-	code = list.count ? 0
-			  : err_set(err, -ENODATA, "no executables of JAX whose memory is known: record with --jax");
-	return code;
+	if (!list.count)
+		table_lacks(table, "no executables of JAX whose memory is known: record with --jax");
 }

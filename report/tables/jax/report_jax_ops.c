@@ -2,7 +2,6 @@
 /* jax_ops_sum: the operations (HLO) that XLA executed. XLA's NVTX ranges name an operation. Without such ranges, and in
  * a command buffer (a CUDA graph, whose launch has a single range), the name of the kernel is used: XLA names a kernel
  * after its operation or fusion. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -179,7 +178,7 @@ static void ops_fill(struct jax_ops *o, struct table *table)
 	}
 }
 
-int report_jax_ops_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_jax_ops_sum(const struct report_context *c, struct table *table)
 {
 	struct jax_ops o = {.context = c};
 	bool is_jax = false;
@@ -192,9 +191,8 @@ int report_jax_ops_sum(const struct report_context *c, struct table *table, stru
 	ops_fill(&o, table);
 	free(o.items);
 	aggregate_done(&o.keys);
-	if (table_rows(table))
-		return 0;
-	return err_set(err, -ENODATA,
+	if (!table_rows(table))
+		table_lacks(table, "%s",
 		       is_jax ? "XLA has neither ranges nor kernels here: it has them on NVIDIA's devices only"
 			      : "no ranges of JAX or XLA: record with --jax");
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Host memory: mem_usage_sum, mem_usage_trace: what the processes had resident; mem_alloc_sum, mem_leaks: which lines
  * allocated it, as far as --memory recorded it. */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "report/events/stacks/heap.h"
@@ -12,11 +11,8 @@ enum { KB = 1024 };
 
 /* ---- resident memory ---- */
 
-static int no_samples(struct err *err)
-{
-	return err_set(err, -ENODATA, "no sample of a process's memory: the run lasted less than a second, or was not "
-		       "started by pillion");
-}
+#define NO_SAMPLES                                                                                                     \
+	"no sample of a process's memory: the run lasted less than a second, or was not started by pillion"
 
 static void usage_row(const struct report_context *c, struct table *table, const struct resident_point *points,
 		      size_t count)
@@ -37,7 +33,7 @@ static void usage_row(const struct report_context *c, struct table *table, const
 	table_text(table, points->name);
 }
 
-int report_mem_usage_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_mem_usage_sum(const struct report_context *c, struct table *table)
 {
 	size_t count;
 	SCOPED_MEMORY struct resident_point *points = resident_points(c->model, &count);
@@ -48,10 +44,11 @@ int report_mem_usage_sum(const struct report_context *c, struct table *table, st
 		to = resident_end(points, count, from);
 		usage_row(c, table, points + from, to - from);
 	}
-	return count ? 0 : no_samples(err);
+	if (!count)
+		table_lacks(table, NO_SAMPLES);
 }
 
-int report_mem_usage_trace(const struct report_context *c, struct table *table, struct err *err)
+void report_mem_usage_trace(const struct report_context *c, struct table *table)
 {
 	size_t count;
 	SCOPED_MEMORY struct resident_point *points = resident_points(c->model, &count);
@@ -64,7 +61,8 @@ int report_mem_usage_trace(const struct report_context *c, struct table *table, 
 		table_number(table, points[i].kb * KB);
 		table_text(table, points[i].name);
 	}
-	return count ? 0 : no_samples(err);
+	if (!count)
+		table_lacks(table, NO_SAMPLES);
 }
 
 /* ---- allocations by line ---- */
@@ -81,7 +79,7 @@ struct heap_rows {
 	size_t heap_count, count, capacity;
 };
 
-static void rows_gather(const struct report_context *c, struct heap_rows *ret)
+static void heap_rows_gather(const struct report_context *c, struct heap_rows *ret, struct table *table)
 {
 	SCOPED(attribution) attribution = {.symbols = c->symbols, .is_innermost = c->lines_all};
 	const struct model *m = c->model;
@@ -97,21 +95,16 @@ static void rows_gather(const struct report_context *c, struct heap_rows *ret)
 		for (size_t k = 0; k < h->line_count; k++)
 			list_add(ret, (struct heap_row){h, &h->lines[k]});
 	}
+	if (!ret->heap_count)
+		table_lacks(table, "no allocations were recorded: record with --memory=all, python or native");
 }
 
-static void rows_done(struct heap_rows *r)
+static void heap_rows_done(struct heap_rows *r)
 {
 	for (size_t i = 0; i < r->heap_count; i++)
 		heap_done(&r->heaps[i]);
 	free(r->heaps);
 	free(r->items);
-}
-
-static int rows_result(const struct heap_rows *r, struct err *err)
-{
-	return r->heap_count ? 0
-			     : err_set(err, -ENODATA, "no allocations were recorded: record with --memory=all, python "
-				       "or native");
 }
 
 static void line_cells(const struct heap_line *l, struct table *table)
@@ -130,15 +123,14 @@ static int by_peak(size_t i, size_t k, const void *rows)
 	return order_of(b->peak, a->peak) ?: order_of(b->allocated, a->allocated);
 }
 
-int report_mem_alloc_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_mem_alloc_sum(const struct report_context *c, struct table *table)
 {
-	struct heap_rows rows;
+	SCOPED(heap_rows) rows;
 	SCOPED_MEMORY size_t *order = NULL;
-	int code;
 
 	table_has(table, COL_PID, COL_SHARE_OF_PEAK_PERCENT, COL_IN_USE_AT_PEAK_MB, COL_GROWTH_MB, COL_NOT_FREED_MB,
 		  COL_ALLOCATED_MB, COL_ALLOCATIONS, COL_SAMPLES, COL_LINE, COL_FUNCTION);
-	rows_gather(c, &rows);
+	heap_rows_gather(c, &rows, table);
 	order = places_in_order(rows.count, by_peak, rows.items);
 	for (size_t i = 0; i < rows.count; i++) {
 		const struct heap_row *r = &rows.items[order[i]];
@@ -154,9 +146,6 @@ int report_mem_alloc_sum(const struct report_context *c, struct table *table, st
 		table_number(table, v->samples);
 		line_cells(r->line, table);
 	}
-	code = rows_result(&rows, err);
-	rows_done(&rows);
-	return code;
 }
 
 /* ---- what grows from step to step ---- */
@@ -169,15 +158,14 @@ static int by_growth(size_t i, size_t k, const void *rows)
 	return order_of(heap_growth(b), heap_growth(a)) ?: order_of(b->allocated, a->allocated);
 }
 
-int report_mem_leaks(const struct report_context *c, struct table *table, struct err *err)
+void report_mem_leaks(const struct report_context *c, struct table *table)
 {
-	struct heap_rows rows;
+	SCOPED(heap_rows) rows;
 	SCOPED_MEMORY size_t *order = NULL;
-	int code;
 
 	table_has(table, COL_PID, COL_GROWTH_MB, COL_PER_STEP_MB, COL_STEPS, COL_GROWING_PERCENT, COL_NOT_FREED_MB,
 		  COL_LINE, COL_FUNCTION, COL_STEP);
-	rows_gather(c, &rows);
+	heap_rows_gather(c, &rows, table);
 	order = places_in_order(rows.count, by_growth, rows.items);
 	for (size_t i = 0; i < rows.count; i++) {
 		const struct heap_row *r = &rows.items[order[i]];
@@ -194,7 +182,4 @@ int report_mem_leaks(const struct report_context *c, struct table *table, struct
 		line_cells(r->line, table);
 		table_text(table, h->step_name ? h->step_name : "(equal parts of the run)");
 	}
-	code = rows_result(&rows, err);
-	rows_done(&rows);
-	return code;
 }

@@ -69,13 +69,11 @@ static void usage_rows(const struct memory_view *v)
 	}
 }
 
-int report_cuda_mem_usage(const struct report_context *c, struct table *table, struct err *err)
+void report_cuda_mem_usage(const struct report_context *c, struct table *table)
 {
-	(void)err;
 	table_has(table, COL_PID, COL_DEVICE, COL_MEMORY, COL_ALLOCATIONS, COL_FREES, COL_TOTAL_MB, COL_PEAK_MB,
 		  COL_PEAK_AT_NS, COL_NOT_FREED, COL_IN_USE_AT_END_MB);
 	fill_by_image(c, table, usage_rows);
-	return 0;
 }
 
 /* ---- cuda_mem_peak ---- */
@@ -122,13 +120,11 @@ static void peak_rows(const struct memory_view *v)
 	}
 }
 
-int report_cuda_mem_peak(const struct report_context *c, struct table *table, struct err *err)
+void report_cuda_mem_peak(const struct report_context *c, struct table *table)
 {
-	(void)err;
 	table_has(table, COL_PID, COL_DEVICE, COL_PEAK_AT_NS, COL_SHARE_PERCENT, COL_IN_USE_MB, COL_BLOCKS, COL_MEMORY,
 		  COL_NAME, COL_STACK);
 	fill_by_image(c, table, peak_rows);
-	return 0;
 }
 
 /* ---- cuda_mem_leaks ---- */
@@ -151,13 +147,11 @@ static void leak_rows(const struct memory_view *v)
 	}
 }
 
-int report_cuda_mem_leaks(const struct report_context *c, struct table *table, struct err *err)
+void report_cuda_mem_leaks(const struct report_context *c, struct table *table)
 {
-	(void)err;
 	table_has(table, COL_PID, COL_DEVICE, COL_NOT_FREED_MB, COL_BLOCKS, COL_OLDEST_AT_NS, COL_MEMORY, COL_NAME,
 		  COL_STACK);
 	fill_by_image(c, table, leak_rows);
-	return 0;
 }
 
 /* ---- cuda_mem_failures: a row for the call, then one for each of the largest owners ---- */
@@ -195,11 +189,9 @@ static void failure_rows(const struct memory_view *v)
 	}
 }
 
-int report_cuda_mem_failures(const struct report_context *c, struct table *table, struct err *err)
+void report_cuda_mem_failures(const struct report_context *c, struct table *table)
 {
-	(void)err;
 	table_has(table, COL_AT_NS, COL_PID, COL_DEVICE, COL_WHO, COL_BYTES_MB, COL_BLOCKS, COL_IN_USE_THEN_MB,
 		  COL_FREE_WHEN_LAST_TOLD_MB, COL_OF_MB, COL_MEMORY, COL_NAME, COL_STACK);
 	fill_by_image(c, table, failure_rows);
-	return 0;
 }

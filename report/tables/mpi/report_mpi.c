@@ -135,7 +135,7 @@ static void mpi_visit_call(struct scan *s, const struct event *e)
 	}
 }
 
-static int mpi_view(const struct report_context *c, struct table *table, const struct mpi_report *view)
+static void mpi_view(const struct report_context *c, struct table *table, const struct mpi_report *view)
 {
 	SCOPED(aggregate) aggregate = {.totals_only = c->totals_only};
 	struct visit v = {.view = view};
@@ -147,13 +147,12 @@ static int mpi_view(const struct report_context *c, struct table *table, const s
 		       mpi_visit_call);
 	aggregate_table(c, &aggregate, &view->shape, table);
 	attribution_done(&v.attribution);
-	return 0;
 }
 
 /* ---- the reports ---- */
 
 #define MPI_VIEW(report, key, by, ...)                                                                                 \
-	int report_##report(const struct report_context *c, struct table *table, struct err *err)                      \
+	void report_##report(const struct report_context *c, struct table *table)                                      \
 	{                                                                                                              \
 		static const struct mpi_report view = {                                                                \
 			key,                                                                                           \
@@ -165,8 +164,7 @@ static int mpi_view(const struct report_context *c, struct table *table, const s
 			 .more = {{COL_BYTES, sum_bytes_cell},                                                         \
 				  {COL_BANDWIDTH_GB_PER_S, sum_rate_cell}}}};                                          \
                                                                                                                        \
-		(void)err;                                                                                             \
-		return mpi_view(c, table, &view);                                                                      \
+		mpi_view(c, table, &view);                                                                             \
 	}
 
 MPI_VIEW(mpi_sum, function_key, 0, COL_NAME)

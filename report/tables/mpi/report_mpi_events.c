@@ -111,14 +111,12 @@ static void call_cells(struct sorted_rows *rows, const void *of, struct table *t
 	table_nothing(table); /* what a rank receives is not recorded apart */
 }
 
-int report_mpi_event_trace(const struct report_context *c, struct table *table, struct err *err)
+void report_mpi_event_trace(const struct report_context *c, struct table *table)
 {
 	static const struct row_report report = {
 		{COL_START_NS, COL_END_NS, COL_DURATION_NS, COL_EVENT, COL_NSYS_PID, COL_NSYS_TID, COL_TAG, COL_RANK,
 		 COL_PEERRANK, COL_ROOTRANK, COL_SIZE, COL_COLLSENDSIZE, COL_COLLRECVSIZE},
 		sizeof(struct mpi_row), calls_collect, call_cells};
 
-	(void)err;
 	report_rows(c, table, &report, NULL);
-	return 0;
 }

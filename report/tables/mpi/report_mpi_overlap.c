@@ -103,13 +103,12 @@ static void fill_row(const struct report_context *c, const struct aggregate_row 
 	table_text(table, aggregate_field(r, field + 1));
 }
 
-int report_mpi_overlap_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_mpi_overlap_sum(const struct report_context *c, struct table *table)
 {
 	SCOPED(aggregate) sum = {.totals_only = true};
 	struct overlaps all = {0};
 	struct scan s = {.context = c, .aggregate = &sum, .more = &all};
 
-	(void)err;
 	by_column(c, table);
 	table_has(table, COL_PHASES, COL_MEANWHILE_NS, COL_WAITS, COL_WAITING_NS, COL_OVERLAP_PERCENT, COL_NAME,
 		  COL_LINE);
@@ -127,5 +126,4 @@ int report_mpi_overlap_sum(const struct report_context *c, struct table *table, 
 			fill_row(c, &sum.rows[i], &all.items[sum.rows[i].report_value], table);
 	attribution_done(&all.attribution);
 	free(all.items);
-	return 0;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mpi_wait_sum: how long ranks waited in MPI until others began, and for whom. mpi_matrix: messages between ranks. */
-#include <errno.h>
 #include <inttypes.h>
 
 #include "report/causes/mpi/mpi_wait.h"
@@ -71,7 +70,7 @@ static void add_wait(void *context, const struct mpi_wait *w)
 	aggregate_add(s->scan.aggregate, row, w->ns);
 }
 
-int report_mpi_wait_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_mpi_wait_sum(const struct report_context *c, struct table *table)
 {
 	SCOPED(aggregate) sum = {.totals_only = true};
 	struct wait_sum s = {.scan = {.context = c, .aggregate = &sum}, .attribution = {.symbols = c->symbols}};
@@ -103,10 +102,9 @@ int report_mpi_wait_sum(const struct report_context *c, struct table *table, str
 		table_text(table, aggregate_field(r, first + WAIT_LATE_NAME));
 		table_text(table, aggregate_field(r, first + WAIT_LATE_LINE));
 	}
-	if (counts.jobs)
-		return 0;
-	return err_set(err, -ENODATA, "calls of MPI were not matched: %s",
-		       counts.reason ? counts.reason : "there are not two ranks that were recorded since MPI_Init");
+	if (!counts.jobs)
+		table_lacks(table, "calls of MPI were not matched: %s",
+			    counts.reason ? counts.reason : "there are not two ranks that were recorded since MPI_Init");
 }
 
 /* ---- messages between ranks ---- */
@@ -145,12 +143,11 @@ static void matrix_visit(struct scan *s, const struct event *e)
 		aggregate_add_total(s->aggregate, row, 1, bytes < 1e15 ? (uint64_t)bytes : 0);
 }
 
-int report_mpi_matrix(const struct report_context *c, struct table *table, struct err *err)
+void report_mpi_matrix(const struct report_context *c, struct table *table)
 {
 	struct report_context whole = *c;
 	SCOPED(aggregate) sum = {.totals_only = true};
 
-	(void)err;
 	whole.by = BY_NOTHING;
 	scan_events(&(struct scan){.context = &whole, .aggregate = &sum, .args = 1u << TF_ARG_OPERATION}, matrix_visit);
 	table_has(table, COL_FROM_RANK, COL_TO_RANK, COL_COMMUNICATOR, COL_MESSAGES, COL_BYTES, COL_AVG_SIZE_BYTES);
@@ -162,5 +159,4 @@ int report_mpi_matrix(const struct report_context *c, struct table *table, struc
 		table_number(table, r->total);
 		table_number(table, r->total / r->count);
 	}
-	return 0;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nccl_flight_sum, nccl_inspector_sum: dumps of PyTorch's flight recorder and of NCCL's inspector, which are given
  * beside captures. report/read/dumps/dumps_store.h has the tables. */
-#include <errno.h>
-
 #include "report/read/dumps/dumps.h"
 #include "report/tables/report.h"
 
@@ -49,13 +47,22 @@ static const char flight_sql[] =
 	" GROUP BY " KEY
 	" ORDER BY n.text IS NULL, min(coalesce(f.state, 2)) = 2, k.grp, k.members, k.p2p, k.seq, k.pair";
 
-int report_nccl_flight_sum(const struct report_context *c, struct table *table, struct err *err)
+static void dumps_fill(const struct report_context *c, enum dump_kind kind, const char *sql, const char *none,
+		       struct table *table)
+{
+	struct err err;
+
+	if (!c->dumps)
+		table_lacks(table, "%s", none);
+	else if (dumps_have(c->dumps, kind) && dumps_select(c->dumps, sql, table, &err))
+		table_lacks(table, "%s", err.text);
+}
+
+void report_nccl_flight_sum(const struct report_context *c, struct table *table)
 {
 	table_has(table, COL_PROCESS_GROUP, COL_SEQUENCE, COL_OPERATION, COL_INPUT_SIZES, COL_RANKS, COL_ENTERED,
 		  COL_STARTED, COL_COMPLETED, COL_NOT_ENTERED, COL_NOT_KNOWN, COL_LINE, COL_FINDING);
-	if (!dumps_have(c->dumps, DUMP_FLIGHT))
-		return c->dumps ? 0 : err_set(err, -ENODATA, "no dump of PyTorch's flight recorder is given");
-	return dumps_select(c->dumps, flight_sql, table, err);
+	dumps_fill(c, DUMP_FLIGHT, flight_sql, "no dump of PyTorch's flight recorder is given", table);
 }
 
 /* A class of sizes begins at a power of two; it is counted up to without logarithms, which not every SQLite has. */
@@ -75,12 +82,10 @@ static const char inspector_sql[] =
 	" FROM each JOIN slow USING (comm, op, low) JOIN fast USING (comm, op, low)"
 	" GROUP BY comm, op, low ORDER BY sum(total) DESC, comm, op, low";
 
-int report_nccl_inspector_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_nccl_inspector_sum(const struct report_context *c, struct table *table)
 {
 	table_has(table, COL_COMMUNICATOR, COL_NAME, COL_RANKS, COL_OPERATION, COL_BYTES_FROM, COL_NUM_CALLS,
 		  COL_AVG_NS, COL_MIN_NS, COL_MAX_NS, COL_BUS_GB_PER_S, COL_SLOWEST_RANK_NUMBER, COL_SLOWEST_AVG_NS,
 		  COL_FASTEST_RANK, COL_FASTEST_AVG_NS);
-	if (!dumps_have(c->dumps, DUMP_INSPECTOR))
-		return c->dumps ? 0 : err_set(err, -ENODATA, "no output of NCCL's inspector is given");
-	return dumps_select(c->dumps, inspector_sql, table, err);
+	dumps_fill(c, DUMP_INSPECTOR, inspector_sql, "no output of NCCL's inspector is given", table);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* openmp_sum: constructs of OpenMP and waits in them, by line. openmp_wait_sum: where threads wait for the last one. */
-#include <errno.h>
-
 #include "report/causes/openmp/openmp_places.h"
 #include "report/names/attribution.h"
 #include "report/tables/report.h"
 #include "report/time/profile.h"
+
+#define NO_OPENMP "no OpenMP was recorded: -t openmp records it"
 
 static bool construct_key(struct scan *s, const void *event, struct buffer *fields)
 {
@@ -27,7 +27,7 @@ static void construct_visit(struct scan *s, const struct event *e)
 }
 
 /* nsys's columns, and the line. */
-int report_openmp_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_openmp_sum(const struct report_context *c, struct table *table)
 {
 	static const struct sum_report report = {.shape = {.total = COL_TOTAL_TIME_NS,
 							   .count = COL_COUNT,
@@ -36,11 +36,10 @@ int report_openmp_sum(const struct report_context *c, struct table *table, struc
 						 .groups = 1u << TF_GROUP_OPENMP,
 						 .visit = construct_visit};
 	SCOPED(attribution) attribution = {.symbols = c->symbols};
-	int code = report_sums(c, table, err, &report, &attribution);
 
-	if (!code && !table_rows(table))
-		return err_set(err, -ENODATA, "no OpenMP was recorded: -t openmp records it");
-	return code;
+	report_sums(c, table, &report, &attribution);
+	if (!table_rows(table))
+		table_lacks(table, NO_OPENMP);
 }
 
 /* ---- openmp_wait_sum ---- */
@@ -65,7 +64,7 @@ static void place_row(const struct openmp_place *p, double wait_ns, struct table
 	table_text(table, buffer_string(&late));
 }
 
-int report_openmp_wait_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_openmp_wait_sum(const struct report_context *c, struct table *table)
 {
 	SCOPED(openmp_places) places = {0};
 	double wait_ns = 0;
@@ -77,5 +76,6 @@ int report_openmp_wait_sum(const struct report_context *c, struct table *table, 
 		wait_ns += (double)places.items[i].wait_ns;
 	for (size_t i = 0; i < places.count; i++)
 		place_row(&places.items[i], wait_ns > 0 ? wait_ns : 1, table);
-	return table_rows(table) ? 0 : err_set(err, -ENODATA, "no OpenMP was recorded: -t openmp records it");
+	if (!table_rows(table))
+		table_lacks(table, NO_OPENMP);
 }

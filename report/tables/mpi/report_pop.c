@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pop_sum, pop_steps: POP's efficiencies of a job of several ranks, and of each of its steps. */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "report/causes/ranks/pop.h"
 #include "report/tables/report.h"
 #include "report/time/steps/steps.h"
+
+#define NO_RANKS "fewer than two ranks with calls of MPI or NCCL were recorded"
 
 static void pop_cells(struct table *table, const struct pop *p)
 {
@@ -16,25 +17,21 @@ static void pop_cells(struct table *table, const struct pop *p)
 	table_real(table, 100 * p->transfer);
 }
 
-static int pop_none(struct err *err)
-{
-	return err_set(err, -ENODATA, "fewer than two ranks with calls of MPI or NCCL were recorded");
-}
-
-int report_pop_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_pop_sum(const struct report_context *c, struct table *table)
 {
 	struct pop p;
 
 	table_has(table, COL_KIND, COL_RANKS, COL_DURATION_NS, COL_EFFICIENCY_PARALLEL_PERCENT,
 		  COL_LOAD_BALANCE_PERCENT, COL_EFFICIENCY_COMMUNICATION_PERCENT,
 		  COL_EFFICIENCY_SERIALISATION_PERCENT, COL_EFFICIENCY_TRANSFER_PERCENT);
-	if (!pop_find(c, &p))
-		return pop_none(err);
+	if (!pop_find(c, &p)) {
+		table_lacks(table, NO_RANKS);
+		return;
+	}
 	table_text(table, !p.has_nccl ? "MPI" : !p.has_mpi ? "NCCL" : "MPI and NCCL");
 	table_number(table, p.ranks);
 	table_number(table, p.run_ns);
 	pop_cells(table, &p);
-	return 0;
 }
 
 /* A step of the job begins when the last rank begins it. Returns the number of steps that all ranks have, and where
@@ -59,7 +56,7 @@ static size_t step_borders(const struct step_list *l, uint64_t **ret)
 	return count;
 }
 
-int report_pop_steps(const struct report_context *c, struct table *table, struct err *err)
+void report_pop_steps(const struct report_context *c, struct table *table)
 {
 	struct step_list list;
 	SCOPED_MEMORY uint64_t *borders = NULL;
@@ -83,6 +80,6 @@ int report_pop_steps(const struct report_context *c, struct table *table, struct
 		table_number(table, steps[i].run_ns);
 		pop_cells(table, &steps[i]);
 	}
-	return !has ? pop_none(err)
-	       : table->cell_count ? 0 : err_set(err, -ENODATA, "no rank has a loop of ranges or calls");
+	if (!table_rows(table))
+		table_lacks(table, has ? "no rank has a loop of ranges or calls" : NO_RANKS);
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rank_cause_sum: why ranks wait for each other. */
-#include <errno.h>
-
 #include "report/causes/ranks/rank_cause.h"
 #include "report/tables/report.h"
 
@@ -16,11 +14,10 @@ static void parts_cell(struct table *table, const struct rank_cause *r)
 	table_text(table, buffer_string(&text));
 }
 
-int report_rank_cause_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_rank_cause_sum(const struct report_context *c, struct table *table)
 {
 	SCOPED(rank_causes) all = {0};
 	double sum = 0;
-	int status = 0;
 
 	rank_causes_find(c, NULL, &all);
 	table_has(table, COL_TIME_PERCENT, COL_TOTAL_WAIT_NS, COL_WAITS, COL_NAME, COL_LINE, COL_LATE_RANKS, COL_CAUSE,
@@ -41,7 +38,6 @@ int report_rank_cause_sum(const struct report_context *c, struct table *table, s
 		parts_cell(table, r);
 	}
 	if (!all.ranks)
-		status = err_set(err, -ENODATA, "ranks were not matched: %s",
-				 all.reason ? all.reason : "there are not two ranks that were recorded since MPI_Init");
-	return status;
+		table_lacks(table, "ranks were not matched: %s",
+			    all.reason ? all.reason : "there are not two ranks that were recorded since MPI_Init");
 }

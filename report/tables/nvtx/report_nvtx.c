@@ -69,26 +69,26 @@ static void nvtx_pass(struct scan *s)
 
 #define RANGES .total = COL_TOTAL_TIME_NS, .count = COL_INSTANCES, .has_percent = true
 
-int report_nvtx_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_nvtx_sum(const struct report_context *c, struct table *table)
 {
 	static const struct sum_report report = {{RANGES, .names = {COL_STYLE, COL_RANGE}}, .pass = nvtx_pass};
 
-	return report_sums(c, table, err, &report, &(enum style){STYLE_BOTH});
+	report_sums(c, table, &report, &(enum style){STYLE_BOTH});
 }
 
-static int nvtx_sum_of(const struct report_context *c, struct table *table, struct err *err, enum style style)
+static void nvtx_sum_of(const struct report_context *c, struct table *table, enum style style)
 {
 	static const struct sum_report report = {{RANGES, .names = {COL_RANGE}}, .pass = nvtx_pass};
 
-	return report_sums(c, table, err, &report, &style);
+	report_sums(c, table, &report, &style);
 }
 
-int report_nvtx_pushpop_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_nvtx_pushpop_sum(const struct report_context *c, struct table *table)
 {
-	return nvtx_sum_of(c, table, err, STYLE_PUSHPOP);
+	nvtx_sum_of(c, table, STYLE_PUSHPOP);
 }
 
-int report_nvtx_startend_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_nvtx_startend_sum(const struct report_context *c, struct table *table)
 {
-	return nvtx_sum_of(c, table, err, STYLE_STARTEND);
+	nvtx_sum_of(c, table, STYLE_STARTEND);
 }

@@ -172,7 +172,7 @@ static void range_cells(struct sorted_rows *rows, const void *of, struct table *
 	free(row->path);
 }
 
-int report_nvtx_gpu_proj_trace(const struct report_context *c, struct table *table, struct err *err)
+void report_nvtx_gpu_proj_trace(const struct report_context *c, struct table *table)
 {
 	static const struct row_report report = {
 		{COL_NAME, COL_PROJECTED_START_NS, COL_PROJECTED_DURATION_NS, COL_ORIG_START_NS, COL_ORIG_DURATION_NS,
@@ -181,7 +181,7 @@ int report_nvtx_gpu_proj_trace(const struct report_context *c, struct table *tab
 		sizeof(struct range_row), ranges_collect, range_cells};
 
 	report_rows(c, table, &report, NULL);
-	return table_rows(table) ? 0 : device_none(c->model, err);
+	device_none(c->model, table);
 }
 
 /* ---- the summary ---- */
@@ -250,7 +250,7 @@ static void group_row(struct table *table, const struct aggregate_row *r, const 
 	table_real(table, (double)g->children / count);
 }
 
-int report_nvtx_gpu_proj_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_nvtx_gpu_proj_sum(const struct report_context *c, struct table *table)
 {
 	struct projecting p = {.context = c};
 	struct groups g = {0};
@@ -271,7 +271,7 @@ int report_nvtx_gpu_proj_sum(const struct report_context *c, struct table *table
 		group_row(table, &g.aggregate.rows[order[i]], &g.items[order[i]]);
 	free(g.items);
 	aggregate_done(&g.aggregate);
-	return table_rows(table) ? 0 : device_none(c->model, err);
+	device_none(c->model, table);
 }
 
 /* ---- kernels by range ---- */
@@ -377,7 +377,7 @@ static void kernels_add_line(struct table *table, struct nvtx_kernels *k, size_t
 	table_text(table, kernels_name(r, 2));
 }
 
-int report_nvtx_kern_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_nvtx_kern_sum(const struct report_context *c, struct table *table)
 {
 	struct nvtx_kernels k = {.p = {.context = c}};
 	SCOPED_MEMORY size_t *order = NULL;
@@ -398,5 +398,5 @@ int report_nvtx_kern_sum(const struct report_context *c, struct table *table, st
 		kernels_add_line(table, &k, order[i]);
 	aggregate_done(&k.aggregate);
 	map_done(&k.ranges);
-	return table_rows(table) ? 0 : device_none(c->model, err);
+	device_none(c->model, table);
 }

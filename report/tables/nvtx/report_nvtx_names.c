@@ -62,12 +62,10 @@ static void nvtx_names_add_image(const struct image *image, struct table *table)
 	}
 }
 
-int report_nvtx_names(const struct report_context *c, struct table *table, struct err *err)
+void report_nvtx_names(const struct report_context *c, struct table *table)
 {
-	(void)err;
 	table_has(table, COL_PID, COL_DOMAIN, COL_KIND, COL_NVTX_ID, COL_NAME);
 	for (size_t i = 0; i < c->model->image_count; i++)
 		if (c->model->images[i].trace)
 			nvtx_names_add_image(&c->model->images[i], table);
-	return 0;
 }

@@ -66,12 +66,11 @@ static void nvtx_trace_add_row(const struct report_context *c, struct table *tab
 		operator_cells(table, &operator);
 }
 
-int report_nvtx_pushpop_trace(const struct report_context *c, struct table *table, struct err *err)
+void report_nvtx_pushpop_trace(const struct report_context *c, struct table *table)
 {
 	size_t first = 0;
 	bool has_operators = nvtx_has_operators(c->model);
 
-	(void)err;
 	table_has(table, COL_START_NS, COL_END_NS, COL_DURATION_NS, COL_DURCHILD_NS, COL_DURNONCHILD_NS, COL_NAME,
 		  COL_PID, COL_TID, COL_LVL, COL_NUM_CHILD, COL_RANGEID, COL_PARENTID, COL_RANGESTACK, COL_NAMETREE);
 	if (has_operators)
@@ -86,5 +85,4 @@ int report_nvtx_pushpop_trace(const struct report_context *c, struct table *tabl
 			nvtx_trace_add_row(c, table, &t, k, first, children[k], has_operators);
 		first += t.count;
 	}
-	return 0;
 }

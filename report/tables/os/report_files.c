@@ -277,7 +277,7 @@ static void files_fill_table(const struct files_scan *f, struct table *table)
 	}
 }
 
-static int files_report_traffic(const struct report_context *c, struct table *table, enum traffic_of of)
+static void files_report_traffic(const struct report_context *c, struct table *table, enum traffic_of of)
 {
 	SCOPED_MEMORY struct files_scan *f = mem_alloc(sizeof(*f));
 
@@ -293,23 +293,19 @@ static int files_report_traffic(const struct report_context *c, struct table *ta
 	files_fill_table(f, table);
 	aggregate_done(&f->keys);
 	free(f->rows);
-	return 0;
 }
 
-int report_files(const struct report_context *c, struct table *table, struct err *err)
+void report_files(const struct report_context *c, struct table *table)
 {
-	(void)err;
-	return files_report_traffic(c, table, OF_FILES);
+	files_report_traffic(c, table, OF_FILES);
 }
 
-int file_paths_sum(const struct report_context *c, struct table *table, struct err *err)
+void file_paths_sum(const struct report_context *c, struct table *table)
 {
-	(void)err;
-	return files_report_traffic(c, table, OF_PATHS);
+	files_report_traffic(c, table, OF_PATHS);
 }
 
-int report_sockets(const struct report_context *c, struct table *table, struct err *err)
+void report_sockets(const struct report_context *c, struct table *table)
 {
-	(void)err;
-	return files_report_traffic(c, table, OF_SOCKETS);
+	files_report_traffic(c, table, OF_SOCKETS);
 }

@@ -185,14 +185,13 @@ static void file_row(const struct file_ranks *r, const struct ranked_file *f, co
 	table_text(table, path);
 }
 
-int report_files_rank_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_files_rank_sum(const struct report_context *c, struct table *table)
 {
 	struct file_ranks r = {.model = c->model};
 	SCOPED_MEMORY struct file_calls *f = mem_alloc(sizeof(*f));
 	double all = 0;
 	SCOPED_MEMORY size_t *order = NULL;
 
-	(void)err;
 	table_has(table, COL_TIME_PERCENT, COL_TOTAL_TIME_NS, COL_RANKS, COL_OPENS, COL_READS, COL_READ_BYTES,
 		  COL_WRITES, COL_WRITTEN_BYTES, COL_LEAST_OF_A_RANK_NS, COL_MOST_OF_A_RANK_NS, COL_SLOWEST_RANK,
 		  COL_LEAST_OF_A_RANK_BYTES, COL_MOST_OF_A_RANK_BYTES, COL_FIRST_OPEN_NS, COL_FIRST_OPENED_BY,
@@ -213,7 +212,6 @@ int report_files_rank_sum(const struct report_context *c, struct table *table, s
 	map_done(&r.places);
 	sharers_done(&r.sharers);
 	file_calls_done(f);
-	return 0;
 }
 
 /* ---- sizes ---- */
@@ -293,13 +291,12 @@ static int sizes_in_order(size_t a, size_t b, const void *context)
 	return order ? order : order_of(x->key_size, y->key_size);
 }
 
-int report_files_size_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_files_size_sum(const struct report_context *c, struct table *table)
 {
 	SCOPED_MEMORY struct file_calls *f = mem_alloc(sizeof(*f));
 	struct by_size all = {.scan.context = c};
 	SCOPED_MEMORY size_t *order = NULL;
 
-	(void)err;
 	by_column(c, table);
 	table_has(table, COL_OPERATION, COL_SIZE_BYTES, COL_NUM_CALLS, COL_BY_MEAN, COL_BYTES, COL_TOTAL_TIME_NS);
 	all.scan.aggregate = &all.keys;
@@ -324,7 +321,6 @@ int report_files_size_sum(const struct report_context *c, struct table *table, s
 	free(all.rows);
 	aggregate_done(&all.keys);
 	file_calls_done(f);
-	return 0;
 }
 
 /* ---- metadata ---- */
@@ -387,13 +383,12 @@ static int directories_by_time(size_t a, size_t b, const void *context)
 	return order_of(rows[b].ns, rows[a].ns);
 }
 
-int report_files_meta_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_files_meta_sum(const struct report_context *c, struct table *table)
 {
 	SCOPED_MEMORY struct file_calls *f = mem_alloc(sizeof(*f));
 	struct directories all = {0};
 	SCOPED_MEMORY size_t *order = NULL;
 
-	(void)err;
 	table_has(table, COL_TOTAL_TIME_NS, COL_RANKS, COL_FILES, COL_OPENS, COL_FAILED_OPENS, COL_STATS,
 		  COL_FAILED_STATS, COL_CHANGES, COL_FAILED_CHANGES, COL_DIRECTORY);
 	sharers_find(&all.sharers, c->model);
@@ -420,5 +415,4 @@ int report_files_meta_sum(const struct report_context *c, struct table *table, s
 	aggregate_done(&all.keys);
 	sharers_done(&all.sharers);
 	file_calls_done(f);
-	return 0;
 }

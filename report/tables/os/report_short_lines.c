@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* osrt_short_line_sum: calls below the threshold by source line, from the stacks of one in N of them. */
-#include <errno.h>
 #include <inttypes.h>
 
 #include "report/events/filter.h"
@@ -52,7 +51,7 @@ static void weight_cell(struct table *table, const struct aggregate_row *row, do
 	table_number(table, (uint64_t)weight);
 }
 
-int report_osrt_short_line_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_osrt_short_line_sum(const struct report_context *c, struct table *table)
 {
 	static const struct aggregate_shape shape = {
 		.total = COL_ESTIMATED_TIME_NS,
@@ -65,7 +64,6 @@ int report_osrt_short_line_sum(const struct report_context *c, struct table *tab
 	SCOPED(attribution) attribution = {.symbols = c->symbols, .is_innermost = c->lines_all};
 	SCOPED(aggregate) aggregate = {.totals_only = true};
 	struct scan s = {.context = c, .aggregate = &aggregate, .more = &attribution};
-	int code = 0;
 
 	for (size_t i = 0; i < c->model->image_count && !filter_is_set(c->model); i++) {
 		s.image = &c->model->images[i];
@@ -74,11 +72,8 @@ int report_osrt_short_line_sum(const struct report_context *c, struct table *tab
 			short_lines_add(&s, b);
 	}
 	if (filter_is_set(c->model))
-		code = err_set(err, -ENODATA,
-			       "calls below the threshold are counted, not timed: a filter does not apply");
+		table_lacks(table, "calls below the threshold are counted, not timed: a filter does not apply");
 	else if (!aggregate.count)
-		code = err_set(err, -ENODATA,
-			       "no stacks of calls below the threshold: record with --osrt-short-sampling=N");
+		table_lacks(table, "no stacks of calls below the threshold: record with --osrt-short-sampling=N");
 	aggregate_table(c, &aggregate, &shape, table);
-	return code;
 }

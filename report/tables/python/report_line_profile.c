@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* line_profile: hits and time of the lines of the Python functions that --lines-of chose, of all threads and
  * processes; line_memory: by how much the memory of the process has changed in them. */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -267,26 +266,23 @@ static bool profile_table(const struct report_context *c, bool is_memory, struct
 	return table_rows(table);
 }
 
-int report_line_profile(const struct report_context *c, struct table *table, struct err *err)
+void report_line_profile(const struct report_context *c, struct table *table)
 {
 	SCOPED(buffer) why = {0};
-	int code = 0;
 
 	table_has(table, COL_FILE, COL_FUNCTION, COL_LINE_NUMBER, COL_HITS, COL_TIME_NS, COL_PER_HIT_NS,
 		  COL_TIME_PERCENT, COL_SOURCE);
 	if (!profile_table(c, false, table))
-		code = err_set(err, -ENODATA, "%s", line_profile_lacks(c->model, &why)
-							? buffer_string(&why)
-							: "no lines were recorded: --lines-of records them");
-	return code;
+		table_lacks(table, "%s", line_profile_lacks(c->model, &why)
+						 ? buffer_string(&why)
+						 : "no lines were recorded: --lines-of records them");
 }
 
-int report_line_memory(const struct report_context *c, struct table *table, struct err *err)
+void report_line_memory(const struct report_context *c, struct table *table)
 {
 	table_has(table, COL_FILE, COL_FUNCTION, COL_LINE_HASH, COL_MEM_USAGE_MIB, COL_INCREMENT_MIB, COL_OCCURRENCES,
 		  COL_ALLOCATOR_INCREMENT_MIB, COL_LINE_CONTENTS);
-	return profile_table(c, true, table)
-		       ? 0
-		       : err_set(err, -ENODATA, "no memory of lines was recorded: record with --lines-of=FUNC,... "
-				 "--memory=python, native or all");
+	if (!profile_table(c, true, table))
+		table_lacks(table, "no memory of lines was recorded: record with --lines-of=FUNC,... "
+				   "--memory=python, native or all");
 }

@@ -6,7 +6,6 @@
  * has taken it (pthread_cond_wait). The stack of such a call tells that the interpreter made it. A call without a
  * stack, because it is shorter than --osrt-backtrace-threshold, is a row of its own: it may be a wait of a library for
  * something else. Free-threaded builds have no GIL, and no rows. See docs/decisions/python-gil.md. */
-#include <errno.h>
 #include <string.h>
 
 #include "report/names/attribution.h"
@@ -82,11 +81,12 @@ static void gil_done(struct gil *g)
 	map_done(&g->callers);
 }
 
-static int gil_none(const struct model *m, struct err *err)
+static void gil_none(const struct model *m, struct table *table)
 {
 	if (!(model_bits(m).groups & 1u << TF_GROUP_OSRT))
-		return err_set(err, -ENODATA, "no OS calls were recorded: -t python-gil or -t osrt records them");
-	return err_set(err, -ENODATA,
+		table_lacks(table, "no OS calls were recorded: -t python-gil or -t osrt records them");
+	else
+		table_lacks(table,
 		       "no waits for the GIL of Python by calls longer than --osrt-backtrace-threshold; without stacks "
 		       "(--python-backtrace, --osrt-backtrace-threshold) they cannot be told from others");
 }
@@ -114,7 +114,7 @@ static void sum_visit(struct scan *s, const struct event *e)
 			      &w);
 }
 
-int report_python_gil_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_python_gil_sum(const struct report_context *c, struct table *table)
 {
 	static const struct sum_report report = {.shape = {.total = COL_TOTAL_TIME_NS,
 							   .count = COL_WAITS,
@@ -124,8 +124,9 @@ int report_python_gil_sum(const struct report_context *c, struct table *table, s
 						 .visit = sum_visit};
 	SCOPED(gil) g = {0};
 
-	report_sums(c, table, err, &report, &g);
-	return table_rows(table) ? 0 : gil_none(c->model, err);
+	report_sums(c, table, &report, &g);
+	if (!table_rows(table))
+		gil_none(c->model, table);
 }
 
 /* ---- python_gil_trace ---- */
@@ -168,7 +169,7 @@ static void wait_cells(struct sorted_rows *rows, const void *of, struct table *t
 	table_text(table, buffer_string(&line));
 }
 
-int report_python_gil_trace(const struct report_context *c, struct table *table, struct err *err)
+void report_python_gil_trace(const struct report_context *c, struct table *table)
 {
 	static const struct row_report report = {
 		{COL_START_NS, COL_DURATION_NS, COL_PID, COL_TID, COL_THREAD_NAME, COL_STATE, COL_LINE},
@@ -176,5 +177,6 @@ int report_python_gil_trace(const struct report_context *c, struct table *table,
 	SCOPED(gil) g = {0};
 
 	report_rows(c, table, &report, &g);
-	return table_rows(table) ? 0 : gil_none(c->model, err);
+	if (!table_rows(table))
+		gil_none(c->model, table);
 }

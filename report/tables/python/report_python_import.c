@@ -232,11 +232,10 @@ static void add_rows(const struct import_tree *m, uint32_t group, struct table *
 	free(rows.items);
 }
 
-int report_python_import_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_python_import_sum(const struct report_context *c, struct table *table)
 {
 	struct import_tree m = {.scan = {.context = c}};
 
-	(void)err;
 	m.scan.aggregate = &m.names;
 	m.nodes = mem_grow(m.nodes, 0, &m.node_capacity, sizeof(*m.nodes));
 	m.nodes[m.node_count++] = (struct import_node){0};
@@ -258,5 +257,4 @@ int report_python_import_sum(const struct report_context *c, struct table *table
 	map_done(&m.places);
 	free(m.nodes);
 	free(m.stack);
-	return 0;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pytorch_sum: PyTorch operators by name and argument sizes, or another group, with their time on the CPU and on the
  * devices, device memory and floating-point operations: torch.profiler's key_averages(). */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -560,7 +559,7 @@ static void pytorch_fill_table(struct operators *o, struct table *table)
 	}
 }
 
-int report_pytorch_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_pytorch_sum(const struct report_context *c, struct table *table)
 {
 	SCOPED(aggregate) aggregate = {0};
 	struct operators o = {.scan = {.context = c, .aggregate = &aggregate}, .groups = {.context = c}};
@@ -586,8 +585,7 @@ int report_pytorch_sum(const struct report_context *c, struct table *table, stru
 	free(o.items);
 	map_done(&o.ideal);
 	operator_groups_done(&o.groups);
-	return table_rows(table)
-		       ? 0
-		       : err_set(err, -ENODATA,
-				 "no PyTorch operators: record with --pytorch=autograd-nvtx, or autograd-shapes-nvtx");
+	if (!table_rows(table))
+		table_lacks(table, "no PyTorch operators: record with --pytorch=autograd-nvtx, or "
+				   "autograd-shapes-nvtx");
 }

@@ -60,15 +60,13 @@ static void crash_row(const struct report_context *c, struct attribution *lines,
 	table_text(table, buffer_string(&stack));
 }
 
-int report_crashes(const struct report_context *c, struct table *table, struct err *err)
+void report_crashes(const struct report_context *c, struct table *table)
 {
 	SCOPED(attribution) lines = {.symbols = c->symbols};
 	struct crash crash;
 
-	(void)err;
 	table_has(table, COL_PID, COL_HOST, COL_RANK, COL_TID, COL_THREAD, COL_SIGNAL, COL_AT_NS, COL_LINE, COL_STACK);
 	for (size_t i = 0; i < c->model->process_count; i++)
 		if (crash_find(c->model, &c->model->processes[i], &crash))
 			crash_row(c, &lines, &c->model->processes[i], &crash, table);
-	return 0;
 }

@@ -44,12 +44,11 @@ static void count_processes(const struct model *m, struct aggregate *jobs)
 	}
 }
 
-int report_jobs(const struct report_context *c, struct table *table, struct err *err)
+void report_jobs(const struct report_context *c, struct table *table)
 {
 	const struct model *m = c->model;
 	SCOPED(aggregate) jobs = {0};
 
-	(void)err;
 	table_has(table, COL_SCHEDULER, COL_JOB, COL_ARRAY_TASK, COL_STEP, COL_RESTARTS, COL_NODE, COL_HOST, COL_RANKS,
 		  COL_PROCESSES);
 	for (size_t i = 0; i < m->run_count; i++)
@@ -61,5 +60,4 @@ int report_jobs(const struct report_context *c, struct table *table, struct err 
 		table_number(table, jobs.rows[i].report_value);
 		table_number(table, jobs.rows[i].count);
 	}
-	return 0;
 }

@@ -19,12 +19,10 @@ static void ledger_add_row(void *data, const struct ledger_entry *e)
 	table_text(table, e->detail);
 }
 
-int report_ledger(const struct report_context *c, struct table *table, struct err *err)
+void report_ledger(const struct report_context *c, struct table *table)
 {
-	(void)err;
 	table_has(table, COL_PID, COL_HOST, COL_FACT, COL_COUNT, COL_DETAIL);
 	ledger_each(c, table, ledger_add_row);
-	return 0;
 }
 
 /* Returns the number of notes of that code, and the first of them. */

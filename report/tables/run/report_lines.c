@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lines: the cost of each source line as a table; with --source the text of a file with these values. line_shares: of
  * each line the shares of Python, native and system time, and what it moves. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,23 +196,23 @@ static void source_row(const struct report_context *c, const struct noted *n, ui
 	table_text_if(table, text, text);
 }
 
-static int lines_annotate_source(const struct report_context *c, const struct lines *l, struct table *table,
-				 struct err *err)
+static void lines_annotate_source(const struct report_context *c, const struct lines *l, struct table *table)
 {
 	uint64_t all = total_of(l), line = 0;
 	SCOPED(source) source = {0};
 	SCOPED(buffer) text = {0};
-	struct noted *noted;
+	struct noted *noted = NULL;
 	const char *file;
-	size_t count, next = 0;
-	int code = source_choose(c, l, &file, err);
+	size_t count = 0, next = 0;
+	struct err err;
+	int code = source_choose(c, l, &file, &err);
 
 	value_columns(c, table);
 	table_has(table, COL_LINE_NUMBER, COL_SOURCE);
-	if (code)
-		return code;
-	count = noted_lines(c, l, file, &noted);
-	code = source_open(&source, c, file, err);
+	if (!code) {
+		count = noted_lines(c, l, file, &noted);
+		code = source_open(&source, c, file, &err);
+	}
 	while (source_next(&source, &text)) {
 		bool has;
 
@@ -223,13 +222,14 @@ static int lines_annotate_source(const struct report_context *c, const struct li
 		source_row(c, has ? &noted[next] : NULL, line, all, text.data, table);
 		next += has;
 	}
-	if (!code && next < count)
-		code = err_set(err, -ENODATA, "%s ends before line %" PRIu64 ": it is not the file that was executed",
+	if (code)
+		table_lacks(table, "%s", err.text);
+	else if (next < count)
+		table_lacks(table, "%s ends before line %" PRIu64 ": it is not the file that was executed",
 			       source.path, noted[count - 1].line);
 	for (; next < count; next++)
 		source_row(c, &noted[next], noted[next].line, all, NULL, table);
 	free(noted);
-	return code;
 }
 
 /* ---- floating-point operations ---- */
@@ -319,12 +319,12 @@ static void gather(const struct report_context *c, bool has_helpers, struct line
 	where_add_lines(c, NULL, ret);
 }
 
-static int no_lines(const struct report_context *c, struct err *err)
+static void no_lines(const struct report_context *c, struct table *table)
 {
-	if (filter_is_set(c->model))
-		return err_set(err, -ENODATA, "no event that passes the filter has a stack");
-	return err_set(err, -ENODATA, "the captures have no stacks: record with -s cpu, or lower "
-		       "--osrt-backtrace-threshold and --cudabacktrace-threshold");
+	table_lacks(table, filter_is_set(c->model)
+				   ? "no event that passes the filter has a stack"
+				   : "the captures have no stacks: record with -s cpu, or lower "
+				     "--osrt-backtrace-threshold and --cudabacktrace-threshold");
 }
 
 /* ---- shares ---- */
@@ -360,12 +360,11 @@ static void share_row(const struct report_context *c, const struct lines *l, siz
 	place_cells(c, l, row, table);
 }
 
-int report_line_shares(const struct report_context *c, struct table *table, struct err *err)
+void report_line_shares(const struct report_context *c, struct table *table)
 {
 	uint64_t all = 0, shares[SHARES];
-	struct lines lines;
-	size_t *order;
-	int code = 0;
+	SCOPED(lines) lines = {0};
+	SCOPED_MEMORY size_t *order = NULL;
 
 	gather(c, true, &lines);
 	by_column(c, table);
@@ -379,16 +378,12 @@ int report_line_shares(const struct report_context *c, struct table *table, stru
 		if (!is_of_helpers(&lines.values[order[i]]))
 			share_row(c, &lines, order[i], all, table);
 	if (!lines.has_stacks)
-		code = no_lines(c, err);
-	free(order);
-	lines_done(&lines);
-	return code;
+		no_lines(c, table);
 }
 
-int report_lines(const struct report_context *c, struct table *table, struct err *err)
+void report_lines(const struct report_context *c, struct table *table)
 {
 	SCOPED(lines) lines = {0};
-	int code = 0;
 
 	gather(c, c->has_asides, &lines);
 	if (lines.has_stacks && has_column(c, LINE_FLOPS) && ops_may_know_work(c->model))
@@ -396,10 +391,9 @@ int report_lines(const struct report_context *c, struct table *table, struct err
 	if (lines.has_stacks && has_column(c, LINE_HOST_PEAK))
 		add_host_memory(c, &lines);
 	if (!lines.has_stacks)
-		code = no_lines(c, err);
+		no_lines(c, table);
 	else if (c->source)
-		code = lines_annotate_source(c, &lines, table, err);
+		lines_annotate_source(c, &lines, table);
 	else
 		lines_fill_table(c, &lines, table);
-	return code;
 }

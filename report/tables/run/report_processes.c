@@ -48,13 +48,12 @@ static void process_usage(const struct usages *usages, const struct process *p, 
 	add_known(table, moved[1] | unknown, 1);
 }
 
-int report_processes(const struct report_context *c, struct table *table, struct err *err)
+void report_processes(const struct report_context *c, struct table *table)
 {
 	const struct model *m = c->model;
 	struct usages *usages = usages_new(m);
 	SCOPED_MEMORY uint8_t *is_startup = startup_find(m);
 
-	(void)err;
 	table_has(table, COL_PID, COL_PPID, COL_HOST, COL_RANK, COL_START_NS, COL_DURATION_NS, COL_ENDED, COL_COMMAND,
 		  COL_PAGE_FAULTS, COL_MAJOR_FAULTS, COL_VOLUNTARY_SWITCHES, COL_INVOLUNTARY_SWITCHES,
 		  COL_BLOCK_IO_DELAY_NS, COL_READ_BYTES, COL_WRITTEN_BYTES);
@@ -74,7 +73,6 @@ int report_processes(const struct report_context *c, struct table *table, struct
 		process_usage(usages, p, table);
 	}
 	usages_free(usages);
-	return 0;
 }
 
 static void thread_in_progress(const struct report_context *c, const struct image *image,
@@ -101,11 +99,10 @@ static void thread_in_progress(const struct report_context *c, const struct imag
 					    : "at least: its end was not recorded");
 }
 
-int report_calls_in_progress(const struct report_context *c, struct table *table, struct err *err)
+void report_calls_in_progress(const struct report_context *c, struct table *table)
 {
 	const struct model *m = c->model;
 
-	(void)err;
 	table_has(table, COL_PID, COL_HOST, COL_TID, COL_THREAD, COL_NAME, COL_AGE_NS, COL_UNTIL);
 	for (size_t i = 0; i < m->image_count; i++) {
 		const struct image *image = &m->images[i];
@@ -116,7 +113,6 @@ int report_calls_in_progress(const struct report_context *c, struct table *table
 		     is_last && image->trace && image->end != TF_END_EXEC && k < image->trace->thread_count; k++)
 			thread_in_progress(c, image, &image->trace->threads[k], table);
 	}
-	return 0;
 }
 
 static void add_setting(struct table *table, const char *name, const char *value)
@@ -207,12 +203,11 @@ static void add_clocks(const struct model *m, struct table *table)
 	}
 }
 
-int report_settings(const struct report_context *c, struct table *table, struct err *err)
+void report_settings(const struct report_context *c, struct table *table)
 {
 	const struct model *m = c->model;
 	SCOPED(buffer) text = {0};
 
-	(void)err;
 	table_has(table, COL_SETTING, COL_VALUE);
 	for (size_t i = 0; i < m->run_count; i++) {
 		add_setting(table, "command", m->runs[i].command);
@@ -234,14 +229,12 @@ int report_settings(const struct report_context *c, struct table *table, struct 
 			     m->ranges[i].count);
 		add_setting(table, "capture-range", text.data);
 	}
-	return 0;
 }
 
-int report_not_recorded(const struct report_context *c, struct table *table, struct err *err)
+void report_not_recorded(const struct report_context *c, struct table *table)
 {
 	const struct model *m = c->model;
 
-	(void)err;
 	table_has(table, COL_PID, COL_HOST, COL_PROGRAM, COL_REASON);
 	for (size_t i = 0; i < m->bare_count; i++) {
 		table_number(table, m->bare[i].pid);
@@ -249,5 +242,4 @@ int report_not_recorded(const struct report_context *c, struct table *table, str
 		table_text(table, m->bare[i].executable);
 		table_text(table, m->bare[i].reason);
 	}
-	return 0;
 }

@@ -239,7 +239,7 @@ static void samples_fill_table(const struct report_context *c, struct samples_pa
 	}
 }
 
-static int samples_report(const struct report_context *c, enum unit unit, struct table *table)
+static void samples_report(const struct report_context *c, enum unit unit, struct table *table)
 {
 	struct samples_pass w = {.unit = unit};
 	struct scan s = {.context = c, .aggregate = &w.names, .kinds = 1u << TF_SAMPLE | 1u << TF_SUM, .more = &w};
@@ -262,27 +262,23 @@ static int samples_report(const struct report_context *c, enum unit unit, struct
 	map_done(&w.places);
 	map_done(&w.rows);
 	aggregate_done(&w.names);
-	return 0;
 }
 
-int report_sample_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_sample_sum(const struct report_context *c, struct table *table)
 {
-	(void)err;
-	return samples_report(c, FUNCTIONS, table);
+	samples_report(c, FUNCTIONS, table);
 }
 
-int report_sample_line_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_sample_line_sum(const struct report_context *c, struct table *table)
 {
-	(void)err;
-	return samples_report(c, LINES, table);
+	samples_report(c, LINES, table);
 }
 
 /* Only samples in Python code: a function's own time includes C functions that it called. Calls are known for
  * functions in --python-functions-trace, if all of a row is one such function. */
-int report_sample_python_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_sample_python_sum(const struct report_context *c, struct table *table)
 {
-	(void)err;
-	return samples_report(c, PYTHON_FUNCTIONS, table);
+	samples_report(c, PYTHON_FUNCTIONS, table);
 }
 
 /* ---- by thread ---- */
@@ -304,11 +300,10 @@ static uint64_t os_calls_ns(const struct image *image, const struct trace_thread
 }
 
 /* Time running, from samples, and time waiting, from recorded OS calls, for each thread. */
-int report_sample_thread_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_sample_thread_sum(const struct report_context *c, struct table *table)
 {
 	const struct model *m = c->model;
 
-	(void)err;
 	table_has(table, COL_CPU_TIME_NS, COL_SAMPLES, COL_OS_CALLS_TIME_NS, COL_PID, COL_TID, COL_HOST, COL_NAME);
 	for (size_t i = 0; i < m->image_count && samples_any(m); i++) {
 		const struct image *image = &m->images[i];
@@ -327,5 +322,4 @@ int report_sample_thread_sum(const struct report_context *c, struct table *table
 			table_text(table, thread->name);
 		}
 	}
-	return 0;
 }

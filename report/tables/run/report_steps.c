@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steps: each step of each process, with what is unusual about it. steps_sum: how many there are and how long they
  * take, also of --mode=profile. */
-#include <errno.h>
 #include <math.h>
 
 #include "report/tables/report.h"
@@ -28,7 +27,7 @@ static void step_row(const struct model *m, const struct step_series *s, size_t 
 	table_real_if(table, step->change > 0, 100 * (step->change - 1));
 }
 
-int report_steps(const struct report_context *c, struct table *table, struct err *err)
+void report_steps(const struct report_context *c, struct table *table)
 {
 	struct step_list list;
 
@@ -39,7 +38,8 @@ int report_steps(const struct report_context *c, struct table *table, struct err
 		for (size_t k = 0; k < list.items[i].count; k++)
 			step_row(c->model, &list.items[i], k, table);
 	steps_done(&list);
-	return table->cell_count ? 0 : err_set(err, -ENODATA, NO_STEPS);
+	if (!table_rows(table))
+		table_lacks(table, NO_STEPS);
 }
 
 static double deviation_of(const struct step_sum *s)
@@ -64,7 +64,7 @@ static void sum_row(const struct step_sum *s, struct table *table)
 	table_real(table, deviation_of(s));
 }
 
-int report_steps_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_steps_sum(const struct report_context *c, struct table *table)
 {
 	SCOPED(step_sums) sums = {0};
 
@@ -73,7 +73,6 @@ int report_steps_sum(const struct report_context *c, struct table *table, struct
 		  COL_MIN_NS, COL_MAX_NS, COL_STDDEV_NS);
 	for (size_t i = 0; i < sums.count; i++)
 		sum_row(&sums.items[i], table);
-	if (table->cell_count)
-		return 0;
-	return err_set(err, -ENODATA, "%s", c->model->has_profile ? NO_SUMS : NO_STEPS);
+	if (!table_rows(table))
+		table_lacks(table, c->model->has_profile ? NO_SUMS : NO_STEPS);
 }

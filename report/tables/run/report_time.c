@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* time_sum: the partition of time by thread, process, rank or host. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,14 +135,16 @@ static void time_add_labels(const struct report_context *c, const struct time_ro
 	table_number(table, row->threads);
 }
 
-int report_time_sum(const struct report_context *c, struct table *table, struct err *err)
+void report_time_sum(const struct report_context *c, struct table *table)
 {
 	struct partition p;
 	struct time_rows rows = {0};
 	SCOPED_MEMORY uint8_t *startup = NULL;
 
-	if (c->by == BY_RANGE)
-		return err_set(err, -ENODATA, "the times are those of whole threads: --by range does not apply");
+	if (c->by == BY_RANGE) {
+		table_lacks(table, "the times are those of whole threads: --by range does not apply");
+		return;
+	}
 	if (c->by == BY_PROCESS || c->by == BY_RANK || c->by == BY_HOST)
 		table_has(table, c->by == BY_PROCESS ? COL_PID : c->by == BY_RANK ? COL_RANK : COL_HOST);
 	else
@@ -178,5 +179,4 @@ int report_time_sum(const struct report_context *c, struct table *table, struct 
 	free(rows.unrecorded);
 	map_done(&rows.known);
 	partition_done(&p);
-	return 0;
 }
