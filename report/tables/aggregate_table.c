@@ -37,6 +37,12 @@ void by_cell(const struct report_context *context, struct table *table, const ch
 		table_nothing(table);
 }
 
+size_t by_key_cell(const struct report_context *context, struct table *table, const struct aggregate_row *key)
+{
+	by_cell(context, table, aggregate_field(key, 0));
+	return context->by != BY_NOTHING;
+}
+
 static void aggregate_columns(const struct report_context *context, const struct aggregate_shape *shape,
 			      struct table *table)
 {
@@ -72,14 +78,13 @@ void aggregate_table(const struct report_context *context, struct aggregate *agg
 	for (size_t i = 0; i < aggregate->count; i++)
 		all += (double)aggregate->rows[i].total;
 	array_each(const struct aggregate_row, r, aggregate->rows, aggregate->count) {
-		size_t field = 0;
+		size_t field;
 
 		if (!r->count)
 			continue;
-		if (context->by != BY_NOTHING)
-			by_cell(context, table, aggregate_field(r, field++));
+		field = by_key_cell(context, table, r);
 		if (shape->has_percent)
-			table_real(table, all > 0 ? 100 * (double)r->total / all : 0);
+			table_part(table, (double)r->total, all);
 		table_number(table, r->total);
 		table_number(table, r->count);
 		table_real(table, (double)r->total / (double)r->count);

@@ -110,6 +110,8 @@ void aggregate_table(const struct report_context *context, struct aggregate *agg
 /* The --by column, if there is one, and its cell. */
 void by_column(const struct report_context *context, struct table *table);
 void by_cell(const struct report_context *context, struct table *table, const char *text);
+/* Its cell by a key that begins with it. Returns the number of the key's next field. */
+size_t by_key_cell(const struct report_context *context, struct table *table, const struct aggregate_row *key);
 
 /* report_nvtx_trace.c: columns for the numbers and sizes that PyTorch appends to an operator's name. */
 void operator_columns(struct table *table);

@@ -81,6 +81,7 @@ void table_text_part(struct table *t, const char *text, size_t length); /* likew
 void table_number(struct table *t, uint64_t number); /* ID, COUNT, NS, MB, SIGNED */
 void table_real(struct table *t, double real);	     /* NS_MEAN, PERCENT, MB, REAL */
 void table_nothing(struct table *t);		     /* the value is not known */
+void table_part(struct table *t, double part, double whole); /* PERCENT; 0 if there is no whole */
 void table_nothings(struct table *t, size_t count);
 void table_number_if(struct table *t, bool is_known, uint64_t number);
 void table_real_if(struct table *t, bool is_known, double real);

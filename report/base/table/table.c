@@ -99,6 +99,11 @@ void table_real(struct table *t, double real)
 	table_add_cell(t, (union cell){.real = real}, false);
 }
 
+void table_part(struct table *t, double part, double whole)
+{
+	table_real(t, whole > 0 ? 100 * part / whole : 0);
+}
+
 void table_nothing(struct table *t)
 {
 	union cell none = {0};

@@ -88,10 +88,8 @@ static void add_kernel(void *context, const struct image *image, const struct op
 /* With three decimals: the bytes are an estimate. */
 static void rate_if(struct table *table, bool is_known, double value)
 {
-	if (is_known)
-		table_real(table, value < 1e15 ? (double)(uint64_t)(value * 1000 + 0.5) / 1000 : value);
-	else
-		table_nothing(table);
+	table_real_if(table, is_known,
+		      is_known && value < 1e15 ? (double)(uint64_t)(value * 1000 + 0.5) / 1000 : value);
 }
 
 /* The rates in FLOP/ns, which are GFLOP/s. */
@@ -134,14 +132,14 @@ static void roofline_fill(struct roofline *r, struct table *table)
 	for (size_t i = 0; i < r->count; i++) {
 		const struct roof *roof = &r->roofs[order[i]];
 
-		table_real(table, all ? 100 * (double)roof->ns / (double)all : 0);
+		table_part(table, (double)roof->ns, (double)all);
 		table_number(table, roof->ns);
 		table_number(table, roof->count);
 		roof_cells(roof, table);
 		table_text(table, aggregate_field(&r->keys.rows[order[i]], 0));
 	}
 	if (r->other_count) {
-		table_real(table, all ? 100 * (double)r->other_ns / (double)all : 0);
+		table_part(table, (double)r->other_ns, (double)all);
 		table_number(table, r->other_ns);
 		table_number(table, r->other_count);
 		table_nothings(table, 10);

@@ -13,14 +13,9 @@ static void joules_cell(struct table *table, double joules)
 	table_real(table, joules * 1e6);
 }
 
-static void watts_cell(struct table *table, double watts)
+static void tenth_if(struct table *table, bool is_known, double value)
 {
-	table_real(table, round_to_tenth(watts));
-}
-
-static void percent_cell(struct table *table, double part, double whole)
-{
-	table_real(table, whole > 0 ? 100 * part / whole : 0);
+	table_real_if(table, is_known, is_known ? round_to_tenth(value) : 0);
 }
 
 static void nothing_sampled(const struct model *m, struct table *table)
@@ -47,14 +42,6 @@ static void level_add(struct level *l, double value, bool is_known, double ns)
 	l->sum += value * ns;
 	l->ns += ns;
 	l->most = value > l->most ? value : l->most;
-}
-
-static void level_cell(struct table *table, const struct level *l, double value)
-{
-	if (l->ns > 0)
-		watts_cell(table, value);
-	else
-		table_nothing(table);
 }
 
 /* "power cap 41.0 %, thermal 2.5 %" */
@@ -97,17 +84,14 @@ static void energy_row(const struct report_context *c, const struct energy_sourc
 		joules_cell(table, energy_total(s) - share->idle);
 	else
 		table_nothing(table);
-	watts_cell(table, ns > 0 ? energy_total(s) / (ns / 1e9) : 0);
-	watts_cell(table, watts.most);
-	if (s->limit_watts > 0)
-		watts_cell(table, s->limit_watts);
-	else
-		table_nothing(table);
-	level_cell(table, &clock, clock.ns > 0 ? clock.sum / clock.ns : 0);
-	level_cell(table, &heat, heat.most);
+	tenth_if(table, true, ns > 0 ? energy_total(s) / (ns / 1e9) : 0);
+	tenth_if(table, true, watts.most);
+	tenth_if(table, s->limit_watts > 0, s->limit_watts);
+	tenth_if(table, clock.ns > 0, clock.sum / clock.ns);
+	tenth_if(table, heat.ns > 0, heat.most);
 	table_real_if(table, memory.ns > 0, memory.most);
 	if (s->kind == TF_ENERGY_GPU)
-		percent_cell(table, (double)energy_reason_ns(s, ENERGY_SLOWDOWNS), ns);
+		table_part(table, (double)energy_reason_ns(s, ENERGY_SLOWDOWNS), ns);
 	else
 		table_nothing(table);
 	table_number(table, s->count);
@@ -223,14 +207,11 @@ static void kernel_rows(const struct energy_kernels *k, struct table *table)
 	for (size_t i = 0; i < k->count; i++) {
 		const struct kernel_energy *row = &k->rows[order[i]];
 
-		percent_cell(table, row->joules, all);
+		table_part(table, row->joules, all);
 		joules_cell(table, row->joules);
 		table_number_if(table, row->ns, row->ns);
 		table_number_if(table, row->count, row->count);
-		if (row->ns)
-			watts_cell(table, row->joules / ((double)row->ns / 1e9));
-		else
-			table_nothing(table);
+		tenth_if(table, row->ns, row->joules / ((double)row->ns / 1e9));
 		table_text(table, aggregate_field(&k->keys.rows[order[i]], 0));
 		table_text(table, aggregate_field(&k->keys.rows[order[i]], 1));
 	}

@@ -11,7 +11,7 @@ void report_jax_sum(const struct report_context *c, struct table *table)
 {
 	SCOPED(attribution) attribution = {.symbols = c->symbols};
 	SCOPED(jax_functions) functions = {0};
-	size_t *order, field = c->by != BY_NOTHING;
+	SCOPED_MEMORY size_t *order = NULL;
 	uint64_t all = 0;
 
 	by_column(c, table);
@@ -25,10 +25,9 @@ void report_jax_sum(const struct report_context *c, struct table *table)
 	for (size_t i = 0; i < functions.count; i++) {
 		const struct jax_function *f = &functions.items[order[i]];
 		const struct aggregate_row *row = &functions.keys.rows[order[i]];
+		size_t field = by_key_cell(c, table, row);
 
-		if (field)
-			by_cell(c, table, aggregate_field(row, 0));
-		table_real(table, all ? 100 * (double)jax_compile_ns(f) / (double)all : 0);
+		table_part(table, (double)jax_compile_ns(f), (double)all);
 		table_number(table, jax_compile_ns(f));
 		table_number(table, f->trace_ns);
 		table_number(table, f->lower_ns);
@@ -44,7 +43,6 @@ void report_jax_sum(const struct report_context *c, struct table *table)
 		table_text(table, f->change ? f->change : "");
 	}
 	table->hides_zeros = true;
-	free(order);
 	if (!table_rows(table))
 		table_lacks(table, "no ranges of JAX: record with --jax");
 }
@@ -53,7 +51,7 @@ void report_jax_sum(const struct report_context *c, struct table *table)
 void report_jax_cache_sum(const struct report_context *c, struct table *table)
 {
 	SCOPED(jax_functions) functions = {0};
-	size_t *order, field = c->by != BY_NOTHING;
+	SCOPED_MEMORY size_t *order = NULL;
 
 	by_column(c, table);
 	table_has(table, COL_CACHE_HITS, COL_CACHE_MISSES, COL_CACHE_WRITES, COL_COMPILATIONS, COL_XLA_NS,
@@ -63,11 +61,11 @@ void report_jax_cache_sum(const struct report_context *c, struct table *table)
 	for (size_t i = 0; i < functions.count; i++) {
 		const struct jax_function *f = &functions.items[order[i]];
 		const struct aggregate_row *row = &functions.keys.rows[order[i]];
+		size_t field;
 
 		if (!f->cache_requests && !f->cache_hits && !f->cache_writes)
 			continue;
-		if (field)
-			by_cell(c, table, aggregate_field(row, 0));
+		field = by_key_cell(c, table, row);
 		table_number(table, f->cache_hits);
 		table_number(table, f->cache_requests > f->cache_hits ? f->cache_requests - f->cache_hits : 0);
 		table_number(table, f->cache_writes);
@@ -75,7 +73,6 @@ void report_jax_cache_sum(const struct report_context *c, struct table *table)
 		table_number(table, f->compile_ns);
 		table_text(table, aggregate_field(row, field));
 	}
-	free(order);
 	if (!table_rows(table))
 		table_lacks(table, "no compilation asked JAX's persistent cache: record with --jax, and set "
 				   "JAX_COMPILATION_CACHE_DIR");

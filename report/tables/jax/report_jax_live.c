@@ -42,7 +42,7 @@ void report_jax_live_sum(const struct report_context *c, struct table *table)
 		const struct jax_look *peak = peak_of(&live, b->image);
 
 		table_number(table, b->image->pid);
-		table_real(table, peak && peak->bytes ? 100.0 * (double)b->bytes / (double)peak->bytes : 0);
+		table_part(table, (double)b->bytes, peak ? (double)peak->bytes : 0);
 		table_number(table, b->bytes);
 		table_number(table, b->buffers);
 		table_number(table, peak ? model_since_origin(c->model, peak->ns) : 0);

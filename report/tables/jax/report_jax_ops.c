@@ -167,7 +167,7 @@ static void ops_fill(struct jax_ops *o, struct table *table)
 		const struct op_sum *s = &o->items[order[i]];
 		const struct aggregate_row *row = &o->keys.rows[order[i]];
 
-		table_real(table, all ? 100 * (double)s->device_ns / (double)all : 0);
+		table_part(table, (double)s->device_ns, (double)all);
 		table_number(table, s->device_ns);
 		table_number(table, s->kernels);
 		table_number(table, s->host_ns);

@@ -137,7 +137,7 @@ void report_mem_alloc_sum(const struct report_context *c, struct table *table)
 		const struct heap_values *v = &r->line->values;
 
 		table_number(table, r->heap->image->pid);
-		table_real(table, r->heap->peak ? 100.0 * (double)v->peak / (double)r->heap->peak : 0);
+		table_part(table, (double)v->peak, (double)r->heap->peak);
 		table_number(table, v->peak);
 		table_number(table, heap_growth(v));
 		table_number(table, v->in_use);

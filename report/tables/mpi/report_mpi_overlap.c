@@ -90,10 +90,8 @@ static void visit(struct scan *s, const struct event *e)
 static void fill_row(const struct report_context *c, const struct aggregate_row *r, const struct overlap *o,
 		     struct table *table)
 {
-	size_t field = 0;
+	size_t field = by_key_cell(c, table, r);
 
-	if (c->by != BY_NOTHING)
-		by_cell(c, table, aggregate_field(r, field++));
 	table_number(table, o->phases);
 	table_number(table, o->between_ns);
 	table_number(table, r->count);

@@ -75,7 +75,6 @@ void report_mpi_wait_sum(const struct report_context *c, struct table *table)
 	SCOPED(aggregate) sum = {.totals_only = true};
 	struct wait_sum s = {.scan = {.context = c, .aggregate = &sum}, .attribution = {.symbols = c->symbols}};
 	struct mpi_wait_counts counts;
-	size_t first = c->by != BY_NOTHING;
 	double all = 0;
 
 	mpi_waits(c->model, &s, add_wait, NULL, NULL, &counts);
@@ -88,8 +87,8 @@ void report_mpi_wait_sum(const struct report_context *c, struct table *table)
 	for (size_t i = 0; i < sum.count; i++)
 		all += (double)sum.rows[i].total;
 	array_each(const struct aggregate_row, r, sum.rows, sum.count) {
-		if (first)
-			by_cell(c, table, aggregate_field(r, 0));
+		size_t first = by_key_cell(c, table, r);
+
 		table_real(table, 100 * (double)r->total / all);
 		table_number(table, r->total);
 		table_number(table, r->count);

@@ -256,11 +256,9 @@ static void files_fill_table(const struct files_scan *f, struct table *table)
 	for (size_t i = 0; i < f->row_count; i++) {
 		const struct file_sums *r = &f->rows[order[i]];
 		const struct aggregate_row *key = &f->keys.rows[order[i]];
-		size_t field = 0;
+		size_t field = by_key_cell(f->scan.context, table, key);
 
-		if (f->scan.context->by != BY_NOTHING)
-			by_cell(f->scan.context, table, aggregate_field(key, field++));
-		table_real(table, all > 0 ? 100 * (double)r->total_ns / all : 0);
+		table_part(table, (double)r->total_ns, all);
 		table_number(table, r->total_ns);
 		table_number(table, r->calls);
 		table_number_if(table, r->longest_ns, r->longest_ns);

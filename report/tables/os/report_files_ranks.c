@@ -162,7 +162,7 @@ static int files_by_time(size_t a, size_t b, const void *context)
 static void file_row(const struct file_ranks *r, const struct ranked_file *f, const char *path, double all,
 		     struct table *table)
 {
-	table_real(table, all > 0 ? 100 * (double)f->ns / all : 0);
+	table_part(table, (double)f->ns, all);
 	table_number(table, f->ns);
 	table_number(table, f->sharers);
 	table_number(table, f->opens);
@@ -307,11 +307,8 @@ void report_files_size_sum(const struct report_context *c, struct table *table)
 	for (size_t i = 0; i < all.row_count; i++) {
 		const struct size_sums *row = &all.rows[order[i]];
 		const struct aggregate_row *key = &all.keys.rows[order[i]];
-		size_t field = 0;
 
-		if (c->by != BY_NOTHING)
-			by_cell(c, table, aggregate_field(key, field++));
-		table_text(table, aggregate_field(key, field));
+		table_text(table, aggregate_field(key, by_key_cell(c, table, key)));
 		table_text(table, sizes[key->report_value].name);
 		table_number(table, row->calls);
 		table_number(table, row->counted);

@@ -157,7 +157,7 @@ static void row_cells(const struct line_row *r, bool is_memory, uint64_t all, st
 		table_number(table, r->hits);
 		table_number(table, r->ns);
 		table_real(table, r->hits ? (double)r->ns / (double)r->hits : 0);
-		table_real(table, all ? 100 * (double)r->ns / (double)all : 0);
+		table_part(table, (double)r->ns, (double)all);
 	}
 }
 

@@ -504,11 +504,6 @@ static int operators_in_order(size_t i, size_t k, const void *context)
 	       strcmp(o->scan.aggregate->rows[i].key, o->scan.aggregate->rows[k].key);
 }
 
-static double operator_percent(uint64_t part, uint64_t all)
-{
-	return all ? 100 * (double)part / (double)all : 0;
-}
-
 static const enum column_id group_columns[GROUP_COUNT] = {[GROUP_SHAPE] = COL_SIZES,
 								[GROUP_STACK] = COL_STACK,
 								[GROUP_LINE] = COL_LINE,
@@ -528,19 +523,18 @@ static void pytorch_fill_table(struct operators *o, struct table *table)
 	for (size_t i = 0; i < o->count; i++) {
 		const struct aggregate_row *row = &o->scan.aggregate->rows[order[i]];
 		const struct operator_sum *s = &o->items[order[i]];
-		size_t field = 0;
+		size_t field;
 
 		if (!s->calls)
 			continue;
-		if (c->by != BY_NOTHING)
-			by_cell(c, table, aggregate_field(row, field++));
-		table_real(table, operator_percent(s->gpu_self, gpu));
+		field = by_key_cell(c, table, row);
+		table_part(table, (double)s->gpu_self, (double)gpu);
 		table_number(table, s->gpu_self);
 		table_number(table, s->gpu_total);
 		table_real(table, mean_of(s->gpu_total, s->calls));
 		if (o->has_energy)
 			table_real(table, s->joules * 1e6);
-		table_real(table, operator_percent(s->cpu_self, cpu));
+		table_part(table, (double)s->cpu_self, (double)cpu);
 		table_number(table, s->cpu_self);
 		table_number(table, s->cpu_total);
 		table_real(table, mean_of(s->cpu_total, s->calls));

@@ -352,9 +352,9 @@ static void share_row(const struct report_context *c, const struct lines *l, siz
 	uint64_t shares[SHARES], sum = shares_of(v, shares);
 
 	by_cell(c, table, aggregate_field(&l->keys.rows[row], 0));
-	table_real(table, all ? 100 * (double)sum / (double)all : 0);
+	table_part(table, (double)sum, (double)all);
 	for (size_t i = 0; i < SHARES; i++)
-		table_real(table, all ? 100 * (double)shares[i] / (double)all : 0);
+		table_part(table, (double)shares[i], (double)all);
 	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
 		table_number(table, v->of[values[i]]);
 	place_cells(c, l, row, table);

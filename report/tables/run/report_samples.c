@@ -203,11 +203,6 @@ static int samples_by_self(size_t i, size_t k, const void *context)
 	       strcmp(w->names.rows[i].key, w->names.rows[k].key);
 }
 
-static double samples_percent(uint64_t part, uint64_t all)
-{
-	return all ? 100 * (double)part / (double)all : 0;
-}
-
 static void samples_fill_table(const struct report_context *c, struct samples_pass *w, struct table *table)
 {
 	SCOPED_MEMORY size_t *order = places_in_order(w->share_count, samples_by_self, w);
@@ -215,22 +210,19 @@ static void samples_fill_table(const struct report_context *c, struct samples_pa
 	for (size_t i = 0; i < w->share_count; i++) {
 		const struct function_share *share = &w->shares[order[i]];
 		const struct aggregate_row *row = &w->names.rows[order[i]];
-		size_t field = 0;
+		size_t field;
 
 		if (!share->counted)
 			continue;
-		if (c->by != BY_NOTHING)
-			by_cell(c, table, aggregate_field(row, field++));
-		table_real(table, samples_percent(share->self_ns, w->ns));
+		field = by_key_cell(c, table, row);
+		table_part(table, (double)share->self_ns, (double)w->ns);
 		table_number(table, share->self_ns);
 		if (w->unit == PYTHON_FUNCTIONS)
 			table_number(table, share->native_ns);
 		table_number(table, share->self_count);
-		if (w->unit == PYTHON_FUNCTIONS && share->calls && share->first_line)
-			table_number(table, share->calls);
-		else if (w->unit == PYTHON_FUNCTIONS)
-			table_nothing(table);
-		table_real(table, samples_percent(share->ns, w->ns));
+		if (w->unit == PYTHON_FUNCTIONS)
+			table_number_if(table, share->calls && share->first_line, share->calls);
+		table_part(table, (double)share->ns, (double)w->ns);
 		table_number(table, share->ns);
 		if (w->unit == LINES)
 			table_text(table, aggregate_field(row, field++));
