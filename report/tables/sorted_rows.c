@@ -12,10 +12,17 @@ void *sorted_rows_add(struct sorted_rows *rows, uint64_t first, uint64_t second,
 	return row;
 }
 
-void *sorted_rows_add_event(struct scan *s, uint64_t start_ns)
+void *sorted_rows_add_event(struct scan *s, const struct event *e)
 {
-	return sorted_rows_add(s->more, start_ns, (uint64_t)(s->image - s->context->model->images),
-			       (uint64_t)(s->thread - s->image->trace->threads));
+	uint64_t duration_ns = clock_map_duration(s->clock, e->duration);
+	struct sorted_event *row = sorted_rows_add(s->more, clock_map_ns(s->clock, e->ticks) - duration_ns,
+						   (uint64_t)(s->image - s->context->model->images),
+						   (uint64_t)(s->thread - s->image->trace->threads));
+
+	row->duration_ns = duration_ns;
+	row->image = s->image;
+	row->thread = s->thread;
+	return row;
 }
 
 void report_rows(const struct report_context *c, struct table *table, const struct row_report *report, void *data)

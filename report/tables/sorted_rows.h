@@ -28,8 +28,15 @@ struct row_report {
 /* A new row, zeroed but for its key. Borrowed until the next call. */
 void *sorted_rows_add(struct sorted_rows *rows, uint64_t first, uint64_t second, uint64_t third);
 
-/* For scan.more: the key of an event of a thread that starts then: events of one time are in the order of the images,
- * then of the threads. */
-void *sorted_rows_add_event(struct scan *s, uint64_t start_ns);
+/* The first member of a row that is of an event of a thread. */
+struct sorted_event {
+	struct sorted_row sorted; /* by start; of one time by image, then by thread */
+	uint64_t duration_ns;
+	const struct image *image;
+	const struct trace_thread *thread;
+};
+
+/* For scan.more: a new row of that event. */
+void *sorted_rows_add_event(struct scan *s, const struct event *e);
 
 void report_rows(const struct report_context *c, struct table *table, const struct row_report *report, void *data);

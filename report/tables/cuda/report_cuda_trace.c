@@ -4,10 +4,8 @@
 #include "report/tables/sorted_rows.h"
 
 struct cuda_row {
-	struct sorted_row sorted;
-	uint64_t duration_ns, correlation;
-	const struct image *image;
-	const struct trace_thread *thread;
+	struct sorted_event call;
+	uint64_t correlation;
 	uint32_t function, error;
 };
 
@@ -15,15 +13,11 @@ static void call_add(struct scan *s, const struct event *e)
 {
 	const struct sorted_rows *rows = s->more;
 	const struct function *f = event_function(s->image->trace, e);
-	uint64_t duration_ns = clock_map_duration(s->clock, e->duration);
 	struct cuda_row *row;
 
 	if (!f || !f->kind.cuda)
 		return;
-	row = sorted_rows_add_event(s, clock_map_ns(s->clock, e->ticks) - duration_ns);
-	row->duration_ns = duration_ns;
-	row->image = s->image;
-	row->thread = s->thread;
+	row = sorted_rows_add_event(s, e);
 	row->function = e->id;
 	row->error = (uint32_t)tf_arg_value(event_arg(e, TF_ARG_RESULT));
 	row->correlation = correlation_of(rows->data, e);
@@ -45,17 +39,17 @@ static void calls_collect(struct sorted_rows *rows)
 static void call_cells(struct sorted_rows *rows, const void *of, struct table *table)
 {
 	const struct cuda_row *row = of;
-	const struct function *f = trace_function(row->image->trace, row->function);
+	const struct function *f = trace_function(row->call.image->trace, row->function);
 
-	table_number(table, model_since_origin(rows->context->model, row->sorted.key[0]));
-	table_number(table, row->duration_ns);
+	table_number(table, model_since_origin(rows->context->model, row->call.sorted.key[0]));
+	table_number(table, row->call.duration_ns);
 	table_text(table, f ? f->name : "");
 	table_number(table, row->error);
 	table_number_if(table, row->correlation, row->correlation);
-	table_number(table, row->image->pid);
-	table_number(table, row->thread->tid);
+	table_number(table, row->call.image->pid);
+	table_number(table, row->call.thread->tid);
 	table_nothing(table); /* priorities are not recorded */
-	table_text(table, row->thread->name);
+	table_text(table, row->call.thread->name);
 }
 
 void report_cuda_api_trace(const struct report_context *c, struct table *table)

@@ -55,10 +55,7 @@ SUM_REPORT(mpi_event_sum, .shape = {.total = COL_TOTAL_TIME_NS, .count = COL_INS
 /* ---- mpi_event_trace ---- */
 
 struct mpi_row {
-	struct sorted_row sorted;
-	uint64_t duration_ns;
-	const struct image *image;
-	const struct trace_thread *thread;
+	struct sorted_event event;
 	uint32_t function;
 	struct mpi_call call;
 };
@@ -66,15 +63,11 @@ struct mpi_row {
 static void call_add(struct scan *s, const struct event *e)
 {
 	const struct function *f = mpi_function(s, e);
-	uint64_t duration_ns = clock_map_duration(s->clock, e->duration);
 	struct mpi_row *row;
 
 	if (!f)
 		return;
-	row = sorted_rows_add_event(s, clock_map_ns(s->clock, e->ticks) - duration_ns);
-	row->duration_ns = duration_ns;
-	row->image = s->image;
-	row->thread = s->thread;
+	row = sorted_rows_add_event(s, e);
 	row->function = e->id;
 	mpi_call_of(s->image->trace, e, f, &row->call);
 }
@@ -92,18 +85,18 @@ static void known_cell(struct table *table, int64_t value)
 static void call_cells(struct sorted_rows *rows, const void *of, struct table *table)
 {
 	const struct mpi_row *row = of;
-	uint64_t start_ns = model_since_origin(rows->context->model, row->sorted.key[0]);
-	const struct function *f = trace_function(row->image->trace, row->function);
+	uint64_t start_ns = model_since_origin(rows->context->model, row->event.sorted.key[0]);
+	const struct function *f = trace_function(row->event.image->trace, row->function);
 	bool is_collective = row->call.class == MPI_CLASS_COLLECTIVE;
 
 	table_number(table, start_ns);
-	table_number(table, start_ns + row->duration_ns);
-	table_number(table, row->duration_ns);
+	table_number(table, start_ns + row->event.duration_ns);
+	table_number(table, row->event.duration_ns);
 	table_text(table, f ? f->name : "");
-	table_number(table, row->image->pid);
-	table_number(table, row->thread->tid);
+	table_number(table, row->event.image->pid);
+	table_number(table, row->event.thread->tid);
 	known_cell(table, row->call.tag);
-	table_text(table, image_rank(row->image));
+	table_text(table, image_rank(row->event.image));
 	known_cell(table, row->call.peer);
 	known_cell(table, row->call.root);
 	known_cell(table, is_collective ? MPI_CALL_UNKNOWN : row->call.bytes);

@@ -27,10 +27,7 @@ struct gil {
 };
 
 struct gil_wait {
-	struct sorted_row sorted;
-	uint64_t duration_ns;
-	const struct image *image;
-	const struct trace_thread *thread;
+	struct sorted_event call;
 	uint32_t stack;
 	enum gil_state state;
 };
@@ -134,17 +131,13 @@ void report_python_gil_sum(const struct report_context *c, struct table *table)
 static void wait_add(struct scan *s, const struct event *e)
 {
 	const struct sorted_rows *rows = s->more;
-	uint64_t duration_ns = clock_map_duration(s->clock, e->duration);
 	uint32_t stack;
 	enum gil_state state = state_of(rows->data, s, e, &stack);
 	struct gil_wait *w;
 
 	if (!state)
 		return;
-	w = sorted_rows_add_event(s, clock_map_ns(s->clock, e->ticks) - duration_ns);
-	w->duration_ns = duration_ns;
-	w->image = s->image;
-	w->thread = s->thread;
+	w = sorted_rows_add_event(s, e);
 	w->stack = stack;
 	w->state = state;
 }
@@ -159,12 +152,12 @@ static void wait_cells(struct sorted_rows *rows, const void *of, struct table *t
 	const struct gil_wait *w = of;
 	SCOPED(buffer) line = {0};
 
-	line_of(rows->data, rows->context, w->image, w->stack, &line);
-	table_number(table, model_since_origin(rows->context->model, w->sorted.key[0]));
-	table_number(table, w->duration_ns);
-	table_number(table, w->image->pid);
-	table_number(table, w->thread->tid);
-	table_text(table, w->thread->name);
+	line_of(rows->data, rows->context, w->call.image, w->stack, &line);
+	table_number(table, model_since_origin(rows->context->model, w->call.sorted.key[0]));
+	table_number(table, w->call.duration_ns);
+	table_number(table, w->call.image->pid);
+	table_number(table, w->call.thread->tid);
+	table_text(table, w->call.thread->name);
 	table_text(table, state_names[w->state]);
 	table_text(table, buffer_string(&line));
 }
