@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include "runtime/recorder/loader/dso.h"
 #include "runtime/recorder/loader/readable.h"
 #include "runtime/recorder/python/pystack.h"
 #include "runtime/recorder/record/event.h"
