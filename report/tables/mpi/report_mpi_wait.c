@@ -103,7 +103,8 @@ void report_mpi_wait_sum(const struct report_context *c, struct table *table)
 	}
 	if (!counts.jobs)
 		table_lacks(table, "calls of MPI were not matched: %s",
-			    counts.reason ? counts.reason : "there are not two ranks that were recorded since MPI_Init");
+			    counts.reason ? counts.reason
+					  : "there are not two ranks that were recorded since MPI_Init");
 }
 
 /* ---- messages between ranks ---- */
