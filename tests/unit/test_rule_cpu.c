@@ -190,16 +190,21 @@ Test(rule_cpu, small_reads_of_what_a_pipe_has)
 	assert_verdict("small_io", VERDICT_FOUND);
 }
 
-/* Calls that are too short for a stack are made where the process computes. */
-Test(rule_cpu, small_reads_have_the_line_of_the_samples)
+/* Calls that are too short for a stack have the line of the samples in them: most are in other code. */
+Test(rule_cpu, small_reads_have_the_line_of_their_samples)
 {
-	const uint32_t at[] = {1};
+	const uint32_t at[] = {1}, other[] = {2};
+	const uint64_t computes[] = {0x1010};
 	struct finding f;
 
+	writer_module(&host, 0x1000, 0x2000, 0, NULL, 0, "/usr/lib/libcomputes.so");
 	writer_python_code(&host, 1, 7, "/home/u/job.py", "read_all");
+	writer_python_code(&host, 2, 9, "/home/u/job.py", "compute");
 	writer_python_stack(&host, 1, at, 1);
+	writer_blob(&host, TF_BLOB_STACK, 2, computes, sizeof(computes));
+	writer_python_stack(&host, 2, other, 1);
 	for (uint64_t i = 0; i < 6; i++)
-		writer_sample(&host, BEGIN + (i + 1) * 10 * MS, 10000, 1);
+		writer_sample(&host, BEGIN + (i + 1) * 10 * MS, 10000, i < 2 ? 1 : 2);
 	reads(6000, 16, 2 * US);
 	rule_run(&rules, rule_find("small_io"), &f);
 	cr_assert_not_null(f.line);

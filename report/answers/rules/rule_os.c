@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/answers/rule.h"
+#include "report/base/text.h"
 #include "report/causes/price.h"
 #include "report/time/blocked.h"
 
@@ -304,6 +305,48 @@ static void os_find_holder(const struct os_calls *o, struct finding *f)
 	f->line = line ? line : f->line;
 }
 
+/* Whether the innermost function of the stack is one of the calls, or is not known, as in stacks of Python alone. */
+static bool is_in_call(const struct os_calls *o, const struct role_stack *s)
+{
+	struct symbol_frame frame;
+	const char *name;
+
+	if (!symbols_native(o->rules->context->symbols, s->image, s->stack, &frame, 1))
+		return true;
+	symbols_name(o->rules->context->symbols, &frame);
+	name = frame.line->function;
+	name += strspn(name, "_"); /* __write, __libc_write */
+	name += text_begins_with(name, "libc_") ? strlen("libc_") : 0;
+	return o->rule->classify(&(struct function){name, TF_GROUP_OSRT, function_kind_of(name, TF_GROUP_OSRT)});
+}
+
+/* Calls that are too short for a stack of their own: the line in whose samples most of their time is. */
+static void os_find_short(const struct os_calls *o, struct finding *f)
+{
+	const struct job_time *t = rules_time(o->rules);
+	SCOPED(map) lines = {0};
+	uint64_t most = 0;
+
+	list_each(const struct role, role, &t->roles)
+		array_each(const struct role_stack, s, role->stacks, role->stack_count) {
+			struct attribution *attribution = &o->rules->attribution;
+			struct symbol_frame frame;
+			uint64_t *ns;
+			bool is_users;
+
+			attribution->symbols = o->rules->context->symbols;
+			if (s->image->process != o->worst || !is_in_call(o, s) ||
+			    !attribution_stack(attribution, s->image, s->stack, &frame, &is_users) || !is_users)
+				continue;
+			ns = map_put(&lines, frame.place, 0, NULL);
+			*ns += s->ns;
+			if (*ns <= most)
+				continue;
+			most = *ns;
+			f->line = attribution_exact(attribution, s->image, s->stack);
+		}
+}
+
 static void os_run(struct rules *r, struct finding *f, enum os_rule_number number)
 {
 	struct os_calls *o;
@@ -319,9 +362,10 @@ static void os_run(struct rules *r, struct finding *f, enum os_rule_number numbe
 		buffer_text(&f->edit, o->rule->edit);
 	else if (f->verdict == VERDICT_FOUND && o->rule->edit)
 		price_add_line(o->rule->edit, f->line, "=0", &f->edit);
-	/* short calls have no stack, but the process makes them where it computes */
-	if (f->verdict == VERDICT_FOUND && (o->rule->is_of_interpreter || (o->rule->has_short && !f->line)))
+	if (f->verdict == VERDICT_FOUND && o->rule->is_of_interpreter)
 		os_find_holder(o, f);
+	if (f->verdict == VERDICT_FOUND && o->rule->has_short && !f->line)
+		os_find_short(o, f);
 	if (o->rule->is_of_interpreter)
 		rule_needs_python(r, f);
 }
