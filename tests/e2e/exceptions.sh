@@ -78,7 +78,9 @@ elif kind == "futures":
     with ProcessPoolExecutor(2) as p:
         list(p.map(fn, ["futures"]))
 elif kind in ("exits", "killed"):
+    import subprocess
     from concurrent.futures import ProcessPoolExecutor
+    subprocess.run(["false"])
     with ProcessPoolExecutor(1) as p:
         list(p.map(lost, [kind]))  # lost
 elif kind == "threads":

@@ -170,18 +170,29 @@ static bool is_request(int signal)
 	return signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
 }
 
-/* The process of which the exception says that it is gone, in the words of concurrent.futures, loky, torch and Ray: of
- * the children that failed the one that ended first. SIGTERM is what the others get then. NULL: there is none. */
+/* Whether it runs the program of its parent, as a worker does. */
+static bool runs_parents_program(const struct model *m, const struct process *p, const struct process *parent)
+{
+	const struct image *own = &m->images[p->first_image + p->image_count - 1];
+	const struct image *of_parent = &m->images[parent->first_image + parent->image_count - 1];
+
+	return !p->has_exec && !strcmp(image_file_name(own), image_file_name(of_parent));
+}
+
+/* The process of which the exception says that it is gone, in the words of concurrent.futures, loky and torch: of the
+ * workers that failed the one that ended first. SIGTERM is what the others get then. NULL: there is none. */
 static const struct process *lost_worker(const struct model *m, const struct died *d)
 {
 	const struct process *first = NULL;
 
 	if (!d->exception.image ||
 	    !text_any(text_has, d->exception.text, "terminated abruptly", "unexpectedly terminated",
-		      "exited unexpectedly", "died unexpectedly", "terminated with signal", "is killed by signal"))
+		      ") exited unexpectedly", "terminated with signal", "terminated with exit code",
+		      "is killed by signal"))
 		return NULL;
 	array_each(const struct process, p, m->processes, m->process_count) {
-		if (process_parent(m, p) != d->process || !p->has_status || !p->status || is_request(signal_of(m, p)))
+		if (process_parent(m, p) != d->process || !p->has_status || !p->status ||
+		    is_request(signal_of(m, p)) || !runs_parents_program(m, p, d->process))
 			continue;
 		if (!first || p->end_ns < first->end_ns)
 			first = p;
