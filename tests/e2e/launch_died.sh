@@ -95,8 +95,9 @@ like "$(preloaded_ranks alone_abort a)" '^DIED FIRST rank 1 on .*: signal 6 \(SI
 like "$(preloaded_ranks alone_exit e)" '^DIED FIRST rank 1 on .*: exit 3; process ' 'no launcher: an exit'
 like "$(report stats --summary alone_exit.pillion)" '2 processes, exit 3$' \
 	'no launcher: the end is that of the rank that failed'
-like "$(preloaded_ranks alone_none n)" '^DIED FIRST rank 1 on .*: exit 127 \(a command or library was not found\); ' \
-	'no launcher: what a shell or the loader did not find'
+like "$(preloaded_ranks alone_none n)" \
+	'^DIED FIRST rank 1 on .*: exit 127 \(usually a command or library was not found\); ' \
+	'no launcher: what a shell or the loader usually means'
 like "$(preloaded_ranks alone_kill k)" '^DIED FIRST rank 1 on .*: killed; process ' 'no launcher: SIGKILL of one rank'
 unlike "$(preloaded_ranks alone_well w)" '^(CRASH|DIED FIRST)' 'no launcher: nothing has died'
 unlike "$(report stats -r processes alone_exit.pillion 2>&1)" 'rate of its clock' \

@@ -426,14 +426,14 @@ static void add_exception(const struct exception *e, struct buffer *out)
 	}
 }
 
-/* What shells and the loader mean by a status. */
+/* What shells and the loader mean by a status; a program may mean something else. */
 static const char *words_of_exit(const struct process *p)
 {
 	int status = p->has_status && WIFEXITED(p->status) ? WEXITSTATUS(p->status) : p->exit_status;
 
 	if (status == 127)
-		return " (a command or library was not found)";
-	return status == 126 ? " (a command cannot be executed)" : "";
+		return " (usually a command or library was not found)";
+	return status == 126 ? " (usually a command cannot be executed)" : "";
 }
 
 static void add_end(const struct died *d, const struct crash *crash, struct buffer *out)
