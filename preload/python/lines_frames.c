@@ -244,7 +244,7 @@ static bool places_find(void *state)
 	return true;
 }
 
-/* 3.8 has no function for it. */
+/* 3.8 has no function for it: the evaluation is one of the first words of the interpreter's state. */
 static bool frames_watch(frame_function **interpreter)
 {
 	enum { WORDS = 250 };
@@ -253,7 +253,7 @@ static bool frames_watch(frame_function **interpreter)
 		next = python._PyInterpreterState_GetEvalFrameFunc(interpreter);
 		python._PyInterpreterState_SetEvalFrameFunc(interpreter, frame_evaluate);
 	}
-	for (unsigned i = 0; minor == 8 && i < WORDS && !next; i++)
+	for (unsigned i = 0; minor == 8 && python._PyEval_EvalFrameDefault && i < WORDS && !next; i++)
 		if (interpreter[i] == python._PyEval_EvalFrameDefault) {
 			next = interpreter[i];
 			interpreter[i] = (frame_function *)(void *)frame_evaluate_3_8;

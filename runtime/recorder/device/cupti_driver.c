@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/recorder/device/cupti_driver.h"
 
-
 #include "runtime/recorder/loader/dso.h"
 
 static void *driver_function(void **place, const char *symbol)
