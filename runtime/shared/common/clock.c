@@ -162,7 +162,7 @@ static bool tsc_is_trusted(void)
 bool clock_init_like(const struct tf_clock_pair *other, uint32_t kind, uint64_t hz)
 {
 	struct tf_clock_pair now;
-	int64_t passed_ns, error_ns;
+	uint64_t passed_ns, ticks_ns, error_ns;
 
 	if (kind != TF_CLOCK_TSC || !other->ticks || !hz)
 		return false;
@@ -170,11 +170,10 @@ bool clock_init_like(const struct tf_clock_pair *other, uint32_t kind, uint64_t 
 	clock_kind = kind;
 	clock_is_counter = true;
 	clock_pair(&now);
-	passed_ns = (int64_t)(now.monotonic_ns - other->monotonic_ns);
-	error_ns = passed_ns - (int64_t)((__int128)(int64_t)(now.ticks - other->ticks) * 1000000000 / hz);
-	if (error_ns < 0)
-		error_ns = -error_ns;
-	if (passed_ns >= 0 && error_ns < SAME_NS + passed_ns / SAME_PART) {
+	passed_ns = now.monotonic_ns - other->monotonic_ns;
+	ticks_ns = (uint64_t)((unsigned __int128)(now.ticks - other->ticks) * 1000000000u / hz);
+	error_ns = passed_ns > ticks_ns ? passed_ns - ticks_ns : ticks_ns - passed_ns;
+	if (now.monotonic_ns >= other->monotonic_ns && error_ns < SAME_NS + passed_ns / SAME_PART) {
 		origin = now;
 		known_hz = hz;
 		return true;
