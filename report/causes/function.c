@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/causes/function.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -403,6 +404,7 @@ uint64_t function_saving(struct causality *s, const float *shares, const struct 
 		path_ns = saved;
 	*ret = (struct saving){.before_ns = s->run_ns, .after_ns = s->run_ns - (uint64_t)saved};
 	function_interval((uint64_t)saved, ret);
+	ret->high_ns = (uint64_t)fmin(path_ns, saved * (1 + saving_sampling_error(s, shares)));
 	if (part->line < FUNCTION_LEAST)
 		ret->low_ns = (uint64_t)(saved * part->line);
 	ret->low_ns = (uint64_t)((double)ret->low_ns * (1 - part->end));

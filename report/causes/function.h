@@ -40,10 +40,11 @@ void function_interval(uint64_t ns, struct saving *ret);
 /* By editable: its time in all actors, that of waits whose cause is not known included. The caller frees it. */
 double *function_totals(const struct causality *s);
 
-/* What changes of a function save: an interval whose upper end is the run without what is below it. Returns the time on
- * the critical path that is below it. On a busy machine the time of what computes is as much longer than its CPU time
- * as that of the whole job: how long each function waited for a CPU is chance. `by_what`: of the critical path. A
- * change may leave the program's end as it is: that is not in the lowest. */
+/* What changes of a function save: an interval whose upper end is the run without what is below it, longer by the error
+ * of its samples, but no more than the time on the critical path that is below it. Returns that time. On a busy machine
+ * the time of what computes is as much longer than its CPU time as that of the whole job: how long each function waited
+ * for a CPU is chance. `by_what`: of the critical path. A change may leave the program's end as it is: that is not in
+ * the lowest. */
 uint64_t function_saving(struct causality *s, const float *shares, const struct function_part *part,
 			 const double *by_what, const double *totals, struct saving *ret);
 

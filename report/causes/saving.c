@@ -101,17 +101,24 @@ double saving_only(const struct causality *s, struct edit *e)
 	return (double)s->run_ns - replay_run(&s->graph, e, NULL);
 }
 
-/* Two standard deviations of the share that samples have, as a part of it; 0: nothing follows from samples. */
-static double sampling_error(const struct causality *s, const struct edit *e)
+double saving_sampling_error(const struct causality *s, const float *shares)
 {
-	uint64_t samples = 0, all = 0;
+	double samples = 0, all = 0;
 
 	for (size_t i = 0; i < s->editables.count; i++) {
-		all += s->editables.items[i].samples;
-		if (e->factors[i] != 1)
-			samples += s->editables.items[i].samples;
+		all += (double)s->editables.items[i].samples;
+		samples += (double)s->editables.items[i].samples * (double)shares[i];
 	}
-	return samples ? 2 * sqrt((1 - (double)samples / (double)all) / (double)samples) : 0;
+	return samples > 0 ? 2 * sqrt((1 - samples / all) / samples) : 0;
+}
+
+static double sampling_error(const struct causality *s, const struct edit *e)
+{
+	SCOPED_MEMORY float *shares = mem_alloc((s->editables.count + 1) * sizeof(*shares));
+
+	for (size_t i = 0; i < s->editables.count; i++)
+		shares[i] = e->factors[i] != 1;
+	return saving_sampling_error(s, shares);
 }
 
 /* ---- waits that are removed, or lie beside each other instead ---- */

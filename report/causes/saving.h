@@ -36,6 +36,9 @@ void edit_delay(struct edit *e, const struct causality *s, const uint8_t *calls,
 
 /* In ns that the run would be shorter. */
 double saving_only(const struct causality *s, struct edit *e);
+/* Two standard deviations of what these shares of the editables' samples are of all samples, as a part of it; 0:
+ * nothing of them follows from samples. */
+double saving_sampling_error(const struct causality *s, const float *shares);
 void saving_find(struct causality *s, struct edit *e, struct saving *ret);
 
 /* So many processes of one kind at a time. -ENODATA: it cannot be computed. */

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a change of a function saves, in a graph built by hand. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "report/causes/function.h"
+#include "report/events/scan.h"
+#include "report/read/job/model.h"
+
+#define MS 1000000ull
+
+enum { A, B, WAIT, WHATS };
+
+/* The main thread is in a function, A, for 400 ms. After 100 ms it starts a thread, which works, B, for 349 ms, and for
+ * which it waits. So the run without the function is shorter by 100 ms. Returns the time below the function. */
+static uint64_t price_of(uint32_t samples, double path_ns, double line, struct saving *ret)
+{
+	struct editable items[WHATS] = {[A] = {.kind = EDITABLE_CPU, .samples = samples},
+					[B] = {.kind = EDITABLE_CPU, .samples = 60}};
+	struct model model = {0};
+	struct report_context context = {.model = &model};
+	struct causality s = {.context = &context,
+			      .editables = {.items = items, .count = WHATS, .pool_first = WHATS},
+			      .run_ns = 500 * MS, .unseen_ns = -1};
+	const float shares[WHATS] = {[A] = 1};
+	const double by_what[WHATS] = {[A] = path_ns}, totals[WHATS] = {[A] = 400.0 * MS};
+	const struct function_part part = {.line = line};
+	uint64_t ns;
+
+	graph_edge(&s.graph, 0, 100 * MS, 1, 101 * MS);
+	graph_edge(&s.graph, 1, 450 * MS, 0, 451 * MS);
+	graph_edges_done(&s.graph);
+	graph_begin(&s.graph, 0, 0);
+	graph_work(&s.graph, 400 * MS, A);
+	graph_call(&s.graph, 451 * MS, WAIT, GRAPH_WAITS);
+	graph_work(&s.graph, 500 * MS, B);
+	graph_end(&s.graph, true);
+	graph_begin(&s.graph, 1, 101 * MS);
+	graph_work(&s.graph, 450 * MS, B);
+	graph_end(&s.graph, false);
+	graph_finish(&s.graph);
+	ns = function_saving(&s, shares, &part, by_what, totals, ret);
+	graph_done(&s.graph);
+	return ns;
+}
+
+Test(function_price, ends_where_the_samples_may_be_wrong)
+{
+	struct saving saving;
+	uint64_t below = price_of(40, 400.0 * MS, 1, &saving);
+
+	cr_expect_eq(below, 400 * MS);
+	cr_expect_eq(saving.saved_ns, 100 * MS);
+	cr_expect_eq(saving.low_ns, 30 * MS);
+	/* 40 of 100 samples: two standard deviations are 2 * sqrt(0.6 / 40) of them */
+	cr_expect_float_eq((double)saving.high_ns, 100.0 * MS * (1 + 2 * sqrt(0.6 / 40)), 1);
+}
+
+Test(function_price, is_no_more_than_the_time_below_the_function)
+{
+	struct saving saving;
+
+	cr_expect_eq(price_of(1, 110.0 * MS, 1, &saving), 110 * MS);
+	cr_expect_eq(saving.high_ns, 110 * MS);
+	/* nothing below it was sampled */
+	cr_expect_eq(price_of(0, 400.0 * MS, 1, &saving), 400 * MS);
+	cr_expect_eq(saving.high_ns, 100 * MS);
+}
+
+Test(function_price, of_many_lines_is_that_of_the_heaviest_at_least)
+{
+	struct saving saving;
+
+	price_of(40, 400.0 * MS, 0.1, &saving);
+	cr_expect_eq(saving.low_ns, 10 * MS);
+}
