@@ -123,6 +123,14 @@ void clock_forked(void)
 		read_namespace();
 }
 
+/* value * numerator / denominator, at most UINT64_MAX. In line GCC would refer to libgcc's __divti3, too. */
+__attribute__((noinline)) static uint64_t scaled(uint64_t value, uint64_t numerator, uint64_t denominator)
+{
+	unsigned __int128 ret = (unsigned __int128)value * numerator / denominator;
+
+	return ret > UINT64_MAX ? UINT64_MAX : (uint64_t)ret;
+}
+
 uint64_t clock_now_slowly(void)
 {
 	uint64_t ns = clock_monotonic_ns();
@@ -131,7 +139,7 @@ uint64_t clock_now_slowly(void)
 		return ns;
 	if (ns < forbidden.monotonic_ns) /* a seccomp filter: system calls are no longer made */
 		return forbidden.ticks;
-	return forbidden.ticks + (uint64_t)((unsigned __int128)(ns - forbidden.monotonic_ns) * known_hz / 1000000000u);
+	return forbidden.ticks + scaled(ns - forbidden.monotonic_ns, known_hz, 1000000000u);
 }
 
 void clock_forbid_counter(void)
@@ -171,7 +179,7 @@ bool clock_init_like(const struct tf_clock_pair *other, uint32_t kind, uint64_t 
 	clock_is_counter = true;
 	clock_pair(&now);
 	passed_ns = now.monotonic_ns - other->monotonic_ns;
-	ticks_ns = (uint64_t)((unsigned __int128)(now.ticks - other->ticks) * 1000000000u / hz);
+	ticks_ns = scaled(now.ticks - other->ticks, 1000000000u, hz);
 	error_ns = passed_ns > ticks_ns ? passed_ns - ticks_ns : ticks_ns - passed_ns;
 	if (now.monotonic_ns >= other->monotonic_ns && error_ns < SAME_NS + passed_ns / SAME_PART) {
 		origin = now;
@@ -262,18 +270,14 @@ static uint64_t measured_hz(void)
 	do
 		clock_pair(&now);
 	while (now.monotonic_ns - origin.monotonic_ns < 200000);
-	return (uint64_t)((unsigned __int128)(now.ticks - origin.ticks) * 1000000000u /
-			  (now.monotonic_ns - origin.monotonic_ns));
+	return scaled(now.ticks - origin.ticks, 1000000000u, now.monotonic_ns - origin.monotonic_ns);
 }
 
 uint64_t clock_ticks(uint64_t ns)
 {
-	unsigned __int128 ticks;
-
 	if (ns == UINT64_MAX)
 		return ns;
 	if (!clock_hz())
 		known_hz = measured_hz();
-	ticks = (unsigned __int128)ns * known_hz / 1000000000u;
-	return ticks > UINT64_MAX ? UINT64_MAX : (uint64_t)ticks;
+	return scaled(ns, known_hz, 1000000000u);
 }
