@@ -176,7 +176,7 @@ import multiprocessing, sys
 sys.path.insert(0, "lib/site-packages")
 import slowly
 def work(number):
-    pass
+    slowly.compute(float(sys.argv[3]))
 def rounds(count, workers):
     for _ in range(count):
         started = [multiprocessing.get_context("spawn").Process(target=work, args=(i,)) for i in range(workers)]
@@ -187,8 +187,11 @@ def rounds(count, workers):
 if __name__ == "__main__":
     rounds(int(sys.argv[1]), int(sys.argv[2]))
 END_OF_PROGRAM
-pillion -s cpu -o anew "$python" workers.py 4 1 >out 2>err
-pillion -s cpu -o beside "$python" workers.py 1 4 >out 2>err
+pillion -s cpu -o anew "$python" workers.py 4 1 0 >out 2>err
+pillion -s cpu -o beside "$python" workers.py 1 4 0 >out 2>err
+began=$SECONDS
+pillion -s cpu -o works "$python" workers.py 4 1 1 >out 2>err
+took=$((SECONDS - began))
 for kind in anew beside; do
 	report stats --summary $kind.pillion | tr '\n' ' ' | sed 's/  */ /g' >$kind.text
 done
@@ -197,6 +200,10 @@ like "$(cat anew.text)" \
 	'workers that are started anew: the line that waits for them'
 like "$(cat beside.text)" 'FIX FIRST.* workers\.py:3 ' 'workers side by side: the import'
 unlike "$(cat beside.text)" 'are started anew' 'workers side by side'
+report analyze works.pillion >works.text
+started=$(sed -nE 's/^ *4 worker processes are started anew and import slowly, ([0-9.]+) s: .*/\1/p' works.text)
+ok "what workers compute, of $took s, is no part of their start: ${started:=$took}" \
+	awk "BEGIN { exit !($started * 2 < $took) }"
 
 # What a place does again and again is said, by the calls on files; one long query, a file that is read once
 # and one that changes are not.

@@ -348,21 +348,50 @@ static struct workers find_workers(struct imports *p, uint32_t package)
 	return ret;
 }
 
+/* The part of what workers do, but for waits for others, that is not at lines of the program's own: they would do that
+ * if they stayed, too. */
+static double start_share(struct rules *r)
+{
+	uint64_t all_ns = 1, work_ns = 0;
+
+	list_each(const struct role, role, &rules_time(r)->roles) {
+		if (!is_worker(r->context->model, role->process))
+			continue;
+		all_ns += role->cpu_ns;
+		list_each(const struct role_call, line, &role->lines)
+			work_ns += line->is_users ? line->ns : 0;
+		array_each(const struct role_call, call, role->calls, role->call_count) {
+			if (role_call_waits(role, call->kind, call->ns, call->count))
+				continue;
+			all_ns += call->ns;
+			work_ns += call->is_users ? call->ns - smaller_of(call->import_ns, call->ns) : 0;
+		}
+	}
+	return 1 - (double)smaller_of(work_ns, all_ns) / (double)all_ns;
+}
+
 /* Workers that follow each other could have stayed: the place is the line for which they are started. Of those that
  * live side by side it is the import. */
 static void blame_start(struct imports *p, uint32_t package, struct finding *f)
 {
 	struct workers workers = find_workers(p, package);
-	uint64_t again_ns = workers.lives_ns - workers.longest_ns;
-	const struct code_line *line = again_ns >= f->cost_ns ? worker_line(p->rules) : NULL;
+	uint64_t again_ns = workers.lives_ns - workers.longest_ns, low_ns = f->cost_ns;
+	const struct code_line *line = again_ns >= low_ns ? worker_line(p->rules) : NULL;
+	double share;
 
 	if (!line)
 		return;
+	share = start_share(p->rules);
+	again_ns = (uint64_t)((double)again_ns * share);
+	if (again_ns < low_ns)
+		again_ns = low_ns;
+	f->cost_ns = (uint64_t)((double)workers.lives_ns * share);
+	if (f->cost_ns < again_ns)
+		f->cost_ns = again_ns;
 	f->line = line;
-	f->saves = (struct saving){.saved_ns = again_ns, .low_ns = f->cost_ns, .high_ns = workers.lives_ns,
-				   .cost_ns = workers.lives_ns};
+	f->saves = (struct saving){.saved_ns = again_ns, .low_ns = low_ns, .high_ns = f->cost_ns,
+				   .cost_ns = f->cost_ns};
 	f->is_priced = true;
-	f->cost_ns = workers.lives_ns;
 	buffer_clear(&f->text);
 	buffer_print(&f->text, "%zu worker processes are started anew and import %s, ", workers.count,
 		     aggregate_field(&p->packages.rows[package - 1], 0));
