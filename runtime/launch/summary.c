@@ -41,7 +41,7 @@ static bool is_printer(const struct run *run)
 }
 
 /* A file of the capture: .summary says that a rank prints or has printed the summary, .left that the one which would
- * print it has failed, and has left it to the others. */
+ * print it has failed, and leaves it to the others, if there are any. */
 static bool mark_open(const struct run *run, const char *name, int flags)
 {
 	char path[PATH_MAX + 16];
@@ -81,7 +81,7 @@ static bool summary_begin(const struct run *run)
 			wait_step();
 	}
 	is_first = summary_claim(run);
-	return is_first || is_printer(run);
+	return is_first || (is_printer(run) && !mark_open(run, ".left", O_RDONLY));
 }
 
 /* The ranks of a step end at about the same time. */
@@ -255,12 +255,12 @@ static bool end_is_awaited(const struct run *run)
 static bool is_left_to_others(const struct run *run)
 {
 	unsigned started;
-	bool is_left = run->key[0] && run->status && verdict_is_printed(run) &&
-		       capture_launchers_running(run->directory, &started);
 
-	if (is_left && is_printer(run))
+	if (!run->key[0] || !run->status || !verdict_is_printed(run))
+		return false;
+	if (is_printer(run)) /* before it looks who runs: who ends after that sees the mark */
 		mark_open(run, ".left", O_WRONLY | O_CREAT);
-	return is_left;
+	return capture_launchers_running(run->directory, &started);
 }
 
 /* Whether the log says why the job ends, and somebody waits for that: not the person who presses Ctrl-C. */
