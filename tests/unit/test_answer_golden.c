@@ -77,6 +77,8 @@ static void make(const char *name, const char *directory)
 		capture_ranks(directory, 6, 2, 40);
 	else if (!strcmp(name, "arguments"))
 		capture_arguments(directory);
+	else if (!strcmp(name, "together"))
+		capture_together(directory);
 	else if (!strcmp(name, "sums"))
 		capture_sums(directory);
 	else
@@ -89,7 +91,7 @@ struct made {
 
 ParameterizedTestParameters(answer, is_as_it_was)
 {
-	static struct made all[] = {{"example"}, {"job"}, {"ranks"}, {"arguments"}, {"sums"}};
+	static struct made all[] = {{"example"}, {"job"}, {"ranks"}, {"arguments"}, {"sums"}, {"together"}};
 
 	return cr_make_param_array(struct made, all, sizeof(all) / sizeof(*all));
 }

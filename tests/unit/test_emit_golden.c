@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compares each report, in some format, of the example capture, the job (.job), the arguments (.arguments), the sums
- * (.sums), the messages (.mpi), the late rank (.ranks) or the calls that concern names of files (.metadata) with
- * tests/golden/REPORT.FORMAT; a table without rows fails. See golden.h. */
+ * (.sums), the first three in one run (.together), the messages (.mpi), the late rank (.ranks) or the calls that concern
+ * names of files (.metadata) with tests/golden/REPORT.FORMAT; a table without rows fails. See golden.h. */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
 #include <stdlib.h>
@@ -18,12 +18,14 @@
 #define MPI ".mpi"
 #define METADATA ".metadata"
 #define RANKS ".ranks"
+#define TOGETHER ".together"
+#define ALL "reports" /* each report that has rows */
 
 struct golden {
 	char report[32];
 	enum format format;
 	enum by by;
-	char suffix[16];
+	char suffix[32];
 };
 
 ParameterizedTestParameters(golden, report_is_as_it_was)
@@ -150,6 +152,11 @@ ParameterizedTestParameters(golden, report_is_as_it_was)
 		{"analyze", FORMAT_CSV, BY_NOTHING, JOB},
 		{"analyze", FORMAT_COLUMN, BY_NOTHING, JOB},
 		{"analyze", FORMAT_JSON, BY_NOTHING, JOB},
+		{ALL, FORMAT_CSV, BY_NOTHING, TOGETHER},
+		{ALL, FORMAT_CSV, BY_PROCESS, TOGETHER ".by_process"},
+		{ALL, FORMAT_CSV, BY_RANK, TOGETHER ".by_rank"},
+		{ALL, FORMAT_CSV, BY_DEVICE, TOGETHER ".by_device"},
+		{ALL, FORMAT_CSV, BY_RANGE, TOGETHER ".by_range"},
 	};
 
 	return cr_make_param_array(struct golden, cases, sizeof(cases) / sizeof(*cases));
@@ -164,6 +171,23 @@ static void emit_report(struct emit *e, const struct report_context *c, const ch
 	cr_assert_gt(table_rows(&table), 0, "%s has no rows: choose a capture in which it has", name);
 	emit_table(e, name, report_find(name)->title, &table);
 	table_done(&table);
+}
+
+/* By something: those that can be. */
+static void emit_reports(struct emit *e, const struct report_context *c)
+{
+	unsigned needed = c->by == BY_NOTHING ? 0 : c->by == BY_DEVICE ? REPORT_BY | REPORT_DEVICE : REPORT_BY;
+
+	for (size_t i = 0; i < report_count; i++) {
+		struct table table = {0};
+
+		if ((report_list[i].flags & needed) != needed)
+			continue;
+		report_list[i].run(c, &table);
+		if (!table.lacks && table_rows(&table))
+			emit_table(e, report_list[i].name, report_list[i].title, &table);
+		table_done(&table);
+	}
 }
 
 /* The output has the rule's finding beside its rows: the text and the source line. */
@@ -191,7 +215,7 @@ static char *made(const struct golden *g)
 	struct model model;
 	struct report_context context = {.model = &model, .by = g->by};
 	bool is_analyze = !strcmp(g->report, "analyze");
-	struct emit emit = {.format = g->format, .is_list = is_analyze};
+	struct emit emit = {.format = g->format, .is_list = is_analyze || !strcmp(g->report, ALL)};
 	size_t size;
 
 	cr_assert_not_null(mkdtemp(directory));
@@ -203,6 +227,8 @@ static char *made(const struct golden *g)
 		capture_sums(directory);
 	else if (!strcmp(g->suffix, MPI) || !strcmp(g->suffix, METADATA))
 		cr_assert(capture_kind(directory, g->suffix + 1, 40));
+	else if (text_begins_with(g->suffix, TOGETHER))
+		capture_together(directory);
 	else if (!strcmp(g->suffix, RANKS))
 		capture_ranks(directory, 6, 1, 40);
 	else
@@ -214,6 +240,8 @@ static char *made(const struct golden *g)
 	emit_begin(&emit);
 	if (is_analyze)
 		emit_rules(&emit, &context);
+	else if (!strcmp(g->report, ALL))
+		emit_reports(&emit, &context);
 	else
 		emit_report(&emit, &context, g->report);
 	emit_end(&emit);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares exports of the example capture, or of the one with all arguments (.arguments), with
+/* Compares exports of the example capture, of the one with all arguments (.arguments) or of three in one (.together) with
  * tests/golden/export_TYPE[.METRIC].EXTENSION, and tests where exports are written. See golden.h. */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
@@ -54,7 +54,7 @@ static void write_file(const char *path, const char *text)
 }
 
 struct golden {
-	char type[16], metric[8], extension[16];
+	char type[16], metric[8], extension[32];
 };
 
 ParameterizedTestParameters(export, is_as_it_was)
@@ -62,7 +62,8 @@ ParameterizedTestParameters(export, is_as_it_was)
 	static struct golden cases[] = {
 		{"folded", "", "folded"},   {"folded", "gpu", "folded"},   {"folded", "off-cpu", "folded"},
 		{"speedscope", "", "json"}, {"speedscope", "gpu", "json"}, {"chrome", "", "json"},
-		{"chrome", "", "arguments.json"},
+		{"chrome", "", "arguments.json"}, {"folded", "", "together.folded"},
+		{"speedscope", "gpu", "together.json"},
 	};
 
 	return cr_make_param_array(struct golden, cases, sizeof(cases) / sizeof(*cases));
@@ -74,7 +75,9 @@ ParameterizedTest(struct golden *g, export, is_as_it_was)
 	struct opened o;
 	int fd = mkstemp(made);
 
-	open_made(&o, strstr(g->extension, "arguments") ? capture_arguments : capture_example);
+	open_made(&o, text_begins_with(g->extension, "arguments")  ? capture_arguments
+		      : text_begins_with(g->extension, "together") ? capture_together
+								   : capture_example);
 	o.x.is_metric_given = *g->metric;
 	for (enum metric i = 0; i < METRIC_COUNT; i++)
 		if (!strcmp(metrics[i].name, g->metric))

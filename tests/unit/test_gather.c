@@ -20,6 +20,8 @@ static void make(const char *name)
 		capture_job(directory);
 	else if (!strcmp(name, "example"))
 		capture_example(directory);
+	else if (!strcmp(name, "together"))
+		capture_together(directory);
 	else
 		capture_ranks(directory, 6, 2, 40);
 }
@@ -56,7 +58,8 @@ Test(gather, is_as_it_was)
 {
 	static const struct {
 		const char *name, *over;
-	} all[] = {{"job", NULL}, {"job", "step"}, {"job", "none"}, {"example", NULL}, {"ranks", NULL}};
+	} all[] = {{"job", NULL}, {"job", "step"}, {"job", "none"}, {"example", NULL}, {"ranks", NULL},
+		  {"together", NULL}};
 	char *now = NULL;
 	size_t size;
 	FILE *out = open_memstream(&now, &size);

@@ -174,7 +174,7 @@ static void definitions(struct writer_thread *t)
 	writer_descriptor(t, 1, 5, BEGIN, TF_DESCRIPTOR_FILE, "/data/input");
 }
 
-void capture_arguments(const char *directory)
+void capture_add_arguments(const char *directory)
 {
 	static const struct {
 		enum tf_group group;
@@ -189,8 +189,6 @@ void capture_arguments(const char *directory)
 	struct writer w;
 	struct writer_thread t, other, cupti;
 
-	capture_remove(directory);
-	capture_create(directory);
 	writer_init(&w, 0xf1, 400, 90, BEGIN);
 	writer_command(&w, "/usr/bin/program", "program\0-x", 11);
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
@@ -207,4 +205,18 @@ void capture_arguments(const char *directory)
 	writer_end(&w, TF_END_EXIT, 0, BEGIN + 30 * MS);
 	writer_save(&w, directory);
 	writer_done(&w);
+}
+
+void capture_arguments(const char *directory)
+{
+	capture_remove(directory);
+	capture_create(directory);
+	capture_add_arguments(directory);
+}
+
+void capture_together(const char *directory)
+{
+	capture_example(directory);
+	capture_add_job(directory);
+	capture_add_arguments(directory);
 }

@@ -190,10 +190,15 @@ static void loader(const char *directory)
 	writer_done(&w);
 }
 
+void capture_add_job(const char *directory)
+{
+	trainer(directory);
+	loader(directory);
+}
+
 void capture_job(const char *directory)
 {
 	capture_remove(directory);
 	capture_create(directory);
-	trainer(directory);
-	loader(directory);
+	capture_add_job(directory);
 }

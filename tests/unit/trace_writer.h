@@ -127,6 +127,13 @@ void capture_job(const char *directory);
 /* A process with each argument that calls, ranges and device operations may have, beyond those of the other two. */
 void capture_arguments(const char *directory);
 
+/* The processes of the job and of the arguments, for a capture that has others. */
+void capture_add_job(const char *directory);
+void capture_add_arguments(const char *directory);
+
+/* Those of the example, the job and the arguments in one capture. */
+void capture_together(const char *directory);
+
 /* A process of --mode=profile, and what its run cost. */
 void capture_sums(const char *directory);
 
