@@ -194,7 +194,7 @@ static void sum_part(void *context, uint32_t what, double ns)
 
 	what = sum->first[what];
 	sum->ns[what] += ns;
-	sum->actors[what] += ns > 0 && sum->last[what] != sum->actor + 1;
+	sum->actors[what] += sum->last[what] != sum->actor + 1;
 	sum->last[what] = sum->actor + 1;
 }
 

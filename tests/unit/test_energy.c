@@ -538,7 +538,7 @@ Test(energy, a_gpu_that_is_slowed_costs_what_its_clock_lost)
 
 	file_begin(&f, 0x77);
 	file_source(&f, TF_ENERGY_GPU, 0, 0, "GPU-1");
-	file_levels(&f, 1000, 1000000, 2000, 90, 5000000, 0);
+	file_levels(&f, 1000, 1000000, 1500, 90, 5000000, 0); /* the last sample has the highest clock */
 	file_levels(&f, 1100, 11000000, 1000, 40, 3000000, TF_ENERGY_POWER_CAP);
 	file_levels(&f, 1400, 16000000, 2000, 50, 2000000, 0);
 	file_save(&f, "node1.77.energy");

@@ -15,9 +15,9 @@ static struct clocks clocks_of(const struct energy_source *s)
 {
 	double sum = 0, ns = 0, best = 0;
 
-	for (size_t i = 0; i + 1 < s->count; i++) {
+	for (size_t i = 0; i < s->count; i++) {
 		const struct tf_energy_sample *at = &s->points[i].sample;
-		double part = (double)(s->points[i + 1].ns - s->points[i].ns);
+		double part = i + 1 < s->count ? (double)(s->points[i + 1].ns - s->points[i].ns) : 0;
 
 		if (at->sm_mhz == UINT16_MAX || at->reasons == TF_ENERGY_UNKNOWN)
 			continue;
