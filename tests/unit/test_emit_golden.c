@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compares each report, in some format, of the example capture, the job (.job), the arguments (.arguments), the sums
- * (.sums), the first three in one run (.together), the messages (.mpi), the late rank (.ranks) or the calls that concern
- * names of files (.metadata) with tests/golden/REPORT.FORMAT; a table without rows fails. See golden.h. */
+ * (.sums), the first three in one run (.together), the messages (.mpi), the late rank (.ranks) or the calls that
+ * concern names of files (.metadata) with tests/golden/REPORT.FORMAT; a table without rows fails. See golden.h. */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
 #include <stdlib.h>

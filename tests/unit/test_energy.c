@@ -2,73 +2,13 @@
 /* Samples of power and energy, and their division over device operations. */
 #include <math.h>
 
-#include "captured.h"
+#include "energy_fixture.h"
 #include "report/answers/rule.h"
 #include "report/events/energy/energy_counter.h"
 #include "report/events/energy/energy_share.h"
 #include "reported.h"
 
 CAPTURED_SUITE(energy);
-
-#define US 1000ull
-#define MS 1000000ull
-#define NOT_KNOWN UINT64_MAX
-
-/* ---- energy files ---- */
-
-struct file {
-	uint8_t bytes[1 << 16];
-	size_t size;
-};
-
-static void file_add(struct file *f, const void *bytes, size_t size)
-{
-	cr_assert_leq(f->size + size, sizeof(f->bytes));
-	memcpy(f->bytes + f->size, bytes, size);
-	f->size += size;
-}
-
-static void file_begin(struct file *f, uint64_t run)
-{
-	struct tf_energy_head head = {
-		.magic = TF_ENERGY_MAGIC, .run = run, .clock = TF_CLOCK_MONOTONIC, .boot = WRITER_BOOT};
-
-	f->size = 0;
-	file_add(f, &head, sizeof(head));
-}
-
-static void file_source(struct file *f, enum tf_energy_kind kind, uint16_t number, uint64_t range, const char *id)
-{
-	struct {
-		struct tf_energy_record record;
-		struct tf_energy_source source;
-		char texts[64];
-	} s = {{(uint16_t)kind, number, sizeof(s) - sizeof(s.record)}, {range, 700000, 0}, "NVIDIA H200"};
-
-	strcpy(s.texts + 12, id);
-	strcpy(s.texts + 12 + strlen(id) + 1, id);
-	file_add(f, &s, sizeof(s));
-}
-
-static void file_sample(struct file *f, uint16_t number, uint64_t ms, uint64_t uj, uint32_t mw, uint64_t reasons)
-{
-	struct {
-		struct tf_energy_record record;
-		struct tf_energy_sample sample;
-	} s = {{TF_ENERGY_SAMPLE, number, sizeof(s.sample)}, {0}};
-
-	memset(&s.sample, 0xff, sizeof(s.sample));
-	s.sample.ticks = ms * MS;
-	s.sample.energy_uj = uj;
-	s.sample.power_mw = mw;
-	s.sample.reasons = reasons;
-	file_add(f, &s, sizeof(s));
-}
-
-static void file_save(const struct file *f, const char *name)
-{
-	capture_file(directory, name, f->bytes, f->size);
-}
 
 /* A GPU whose counter has these values, in J, at 1000 ms and each 100 ms later. */
 static void gpu(const double *joules, size_t count)
@@ -116,15 +56,6 @@ static void operations_save(const struct operation *list, size_t count)
 	writer_end(&w, TF_END_EXIT, 0, 3000 * MS);
 	writer_save(&w, directory);
 	writer_done(&w);
-}
-
-static struct report_context context;
-
-static void read_capture(void)
-{
-	open_capture(&model, directory);
-	cr_assert_eq(model.problems.count, 0);
-	context = (struct report_context){.model = &model};
 }
 
 static double joules_of[64];
@@ -402,65 +333,6 @@ Test(energy, another_file_is_a_problem)
 	capture_file(directory, "node1.77.energy", "hello", 5);
 	open_capture(&model, directory);
 	cr_expect_eq(model.problems.count, 1);
-}
-
-/* ---- the devices of a process ---- */
-
-static const char *gpu_of(const char *variables, size_t size, uint32_t device)
-{
-	const struct energy_source *s;
-	struct writer w;
-
-	writer_init(&w, 1, 100, 1, 900 * MS);
-	writer_variables(&w, variables, size);
-	writer_end(&w, TF_END_EXIT, 0, 3000 * MS);
-	writer_save(&w, directory);
-	writer_done(&w);
-	read_capture();
-	s = energy_of_device(&model, &model.images[0], device);
-	return s ? s->id : "none";
-}
-
-static void three_gpus(void)
-{
-	static struct file f;
-
-	file_begin(&f, 0x77);
-	file_source(&f, TF_ENERGY_CPU, 5, 0, "intel-rapl:0");
-	file_source(&f, TF_ENERGY_GPU, 0, 0, "GPU-cc");
-	file_source(&f, TF_ENERGY_GPU, 1, 0, "GPU-aa");
-	file_source(&f, TF_ENERGY_GPU, 2, 0, "GPU-bb");
-	file_save(&f, "node1.77.energy");
-}
-
-Test(energy, devices_are_numbered_by_address)
-{
-	three_gpus();
-	cr_expect_str_eq(gpu_of("", 1, 2), "GPU-cc");
-}
-
-Test(energy, visible_devices_are_numbered_in_their_order)
-{
-	static const char variables[] = "CUDA_VISIBLE_DEVICES=2,0\0";
-
-	three_gpus();
-	cr_expect_str_eq(gpu_of(variables, sizeof(variables), 1), "GPU-aa");
-}
-
-Test(energy, visible_devices_may_be_named)
-{
-	static const char variables[] = "CUDA_VISIBLE_DEVICES=GPU-bb,GPU-c\0";
-
-	three_gpus();
-	cr_expect_str_eq(gpu_of(variables, sizeof(variables), 1), "GPU-cc");
-}
-
-Test(energy, a_device_that_is_not_visible_is_none)
-{
-	static const char variables[] = "CUDA_VISIBLE_DEVICES=1\0";
-
-	three_gpus();
-	cr_expect_str_eq(gpu_of(variables, sizeof(variables), 1), "none");
 }
 
 /* ---- reports ---- */

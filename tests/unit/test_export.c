@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares exports of the example capture, of the one with all arguments (.arguments) or of three in one (.together) with
- * tests/golden/export_TYPE[.METRIC].EXTENSION, and tests where exports are written. See golden.h. */
+/* Compares exports of the example capture, of the one with all arguments (.arguments) or of three in one (.together)
+ * with tests/golden/export_TYPE[.METRIC].EXTENSION, and tests where exports are written. See golden.h. */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
 #include <errno.h>

@@ -238,6 +238,9 @@ Test(spine, the_callee_of_most_of_its_own_time)
 	own.stacks[times[0].stack].callee = 1;
 	cr_assert(find(0));
 	cr_assert_str_eq(own.texts.items[found[0].callee], "copy.deepcopy");
+	times[1].ns = 60;
+	cr_assert(find(0));
+	cr_expect_eq(found[0].callee, 0, "half of it is not most of it");
 }
 
 Test(spine, calls_are_made_where_most_of_their_time_is)
