@@ -149,6 +149,7 @@ static bool may_be_needed(const struct choice *k, const struct role *r, const st
 		return others_work(k, r, saved_ns);
 	switch (call->kind) {
 	case BLOCKED_CHILD:
+	case BLOCKED_GPU: /* its price is that of a wait at the end */
 		return false;
 	case BLOCKED_MPI:
 	case BLOCKED_NCCL:

@@ -237,15 +237,16 @@ static void price_frames(struct choice *k, const struct spine *spine, struct fix
 		   &cause->edit);
 }
 
-/* What devices do, and the waits for them, are causes by themselves. */
-static uint64_t worth_of(const struct role *r, const struct saving *saves)
+/* What devices do, and the waits for them, are causes by themselves: then what computes is worth its CPU time. */
+static uint64_t worth_of(const struct role *r, const struct spine *spine, const struct saving *saves)
 {
-	uint64_t ns = 0;
+	uint64_t ns = 0, most;
 
 	for (size_t i = 0; i < r->call_count; i++)
 		ns += r->calls[i].kind == BLOCKED_GPU ? r->calls[i].ns : 0;
 	ns = role_wall_ns(r, ns);
-	return ns < saves->saved_ns ? (saves->saved_ns - ns) / 2 : 0;
+	most = ns < saves->saved_ns ? saves->saved_ns - ns : 0;
+	return (ns ? smaller_of(most, role_wall_ns(r, spine->frames[0].ns)) : most) / 2;
 }
 
 /* Time in which a role waits for its input or its clients. */
@@ -317,7 +318,7 @@ static bool propose_spine(struct choice *k, const struct role *r, const struct r
 	cause.callee = mem_copy_text(cause.callee, strlen(cause.callee));
 	/* of threads and processes of one program without lines, one stays */
 	cause.line = place_line(k, &spine->frames[s->is_foreign ? 0 : spine->count - 1]);
-	cause.worth_ns = worth_of(r, &cause.saves);
+	cause.worth_ns = worth_of(r, spine, &cause.saves);
 	if (cause.worth_ns >= *worth_ns)
 		cause.worth_ns = *worth_ns - (*worth_ns > 0);
 	*worth_ns = cause.worth_ns;

@@ -151,10 +151,24 @@ static void add_choice(struct ranking *r, const char *edit, bool is_kernel, uint
 	}
 }
 
+/* A kernel that several lines launch is to be changed at each of them, so each has its price. */
+static void add_kernel(struct ranking *r, const struct editable *e, const struct code_line *line, uint32_t what,
+		       double ns)
+{
+	SCOPED(buffer) text = {0};
+
+	price_add_line("line", line, "=0.5x", &text);
+	if (!text.size) {
+		buffer_text(&text, "kernel~");
+		price_add_name(e->name, &text);
+		buffer_text(&text, "=0.5x");
+	}
+	add_choice(r, text.data, true, what, ns);
+}
+
 static void add_editable(struct ranking *r, uint32_t what, double ns)
 {
 	const struct editable *e = &r->causes->editables.items[what];
-	bool is_kernel = e->kind == EDITABLE_KERNEL;
 	const struct code_line *line = editable_line(&r->causes->editables, what);
 	size_t started = causes_started_at(r->causes, line);
 	SCOPED(buffer) text = {0};
@@ -163,12 +177,14 @@ static void add_editable(struct ranking *r, uint32_t what, double ns)
 		price_add_line("line", line, "=0", &text);
 	if (text.size)
 		add_choice(r, text.data, false, what, ns);
-	if (*e->name && (is_kernel || e->kind == EDITABLE_CALL)) {
+	if (*e->name && e->kind == EDITABLE_KERNEL)
+		add_kernel(r, e, line, what, ns);
+	if (*e->name && e->kind == EDITABLE_CALL) {
 		buffer_clear(&text);
-		buffer_text(&text, is_kernel ? "kernel~" : "call~");
+		buffer_text(&text, "call~");
 		price_add_name(e->name, &text);
-		buffer_text(&text, is_kernel ? "=0.5x" : "=0");
-		add_choice(r, text.data, is_kernel, what, ns);
+		buffer_text(&text, "=0");
+		add_choice(r, text.data, false, what, ns);
 	}
 }
 

@@ -337,3 +337,70 @@ Test(fix_first, a_place_is_worth_what_the_device_computes_for_it)
 	cr_expect(strstr(summary, " at train.py:40 train; a change there saves "), "%s", summary);
 	cr_expect_lt(strstr(summary, " at train.py:40 train; "), strstr(summary, "helpers.py:20 wait"), "%s", summary);
 }
+
+static uint16_t f_launched, f_waited;
+
+static void write_device(struct writer_thread *cupti)
+{
+	const struct tf_device_operation often = {.kind = TF_DEVICE_KERNEL, .kernel = 1, .context = 1, .stream = 7};
+	const struct tf_device_operation once = {.kind = TF_DEVICE_KERNEL, .kernel = 2, .context = 1, .stream = 7};
+
+	f_launched = writer_function(&w, TF_GROUP_CUDA, "cudaLaunchKernel");
+	f_waited = writer_function(&w, TF_GROUP_CUDA, "cudaDeviceSynchronize");
+	write_stacks();
+	writer_thread(&w, cupti, 11, "cupti", 4 * TF_PAGE);
+	writer_device_source(cupti, TF_DEVICE_TIME_MONOTONIC, 130001, "libcupti.so.13");
+	writer_blob(cupti, TF_BLOB_DEVICE_OPERATION, 1, &often, sizeof(often));
+	writer_blob(cupti, TF_BLOB_DEVICE_OPERATION, 2, &once, sizeof(once));
+	writer_text(cupti, TF_BLOB_KERNEL, 1, "often_kernel");
+	writer_text(cupti, TF_BLOB_KERNEL, 2, "once_kernel");
+}
+
+/* Begins 1 ms after its launch, which takes 1 ms. */
+static void launch(struct writer_thread *cupti, uint32_t number, uint64_t at, uint32_t stack, uint32_t operation,
+		   uint64_t kernel_at, uint64_t kernel_ms)
+{
+	const uint64_t args[] = {tf_arg(TF_ARG_STACK, 0, stack), tf_arg(TF_ARG_LAUNCH, 0, operation)};
+	struct writer_device_call called = {10, number, BEGIN + at * MS + 1, MS - 2, false};
+	struct writer_device_record done = {operation, number, BEGIN + kernel_at * MS, kernel_ms * MS, 0};
+
+	writer_call(&host, f_launched, BEGIN + (at + 1) * MS, MS, args, 2);
+	writer_device_calls(cupti, TF_DEVICE_TIME_MONOTONIC, &called, 1);
+	writer_device(cupti, TF_DEVICE_TIME_MONOTONIC, &done, 1);
+}
+
+/* In all, the kernel that two lines launch takes more than that of one line, but less at each of them. */
+Test(fix_first, a_kernel_is_what_a_line_launches)
+{
+	const uint64_t waits = tf_arg(TF_ARG_STACK, 0, 3);
+	struct writer_thread cupti;
+	const char *summary;
+
+	write_device(&cupti);
+	launch(&cupti, 1, 0, 3, 1, 5, 250);
+	launch(&cupti, 2, 1, 2, 1, 255, 300);
+	launch(&cupti, 3, 2, 1, 2, 555, 400);
+	writer_call(&host, f_waited, BEGIN + 956 * MS, 950 * MS, &waits, 1);
+	summary = summary_after(1000, 20);
+	cr_expect(strstr(summary, "FIX FIRST  the GPU executes once_kernel 40 % of the time, launched at helpers.py:3 "
+				  "flush"), "%s", summary);
+}
+
+/* Ten times, 59 ms of a kernel, for which the host waits before it computes for 40 ms. */
+Test(fix_first, a_wait_for_a_device_that_could_be_later_comes_before_a_faster_kernel)
+{
+	const uint64_t waits = tf_arg(TF_ARG_STACK, 0, 1);
+	struct writer_thread cupti;
+	const char *summary;
+
+	write_device(&cupti);
+	for (uint32_t i = 0; i < 10; i++) {
+		launch(&cupti, i + 1, i * 100, 2, 1, i * 100 + 2, 59);
+		writer_call(&host, f_waited, BEGIN + (i * 100 + 62) * MS, 60 * MS, &waits, 1);
+		for (uint64_t ms = 70; ms <= 100; ms += 10)
+			writer_sample(&host, BEGIN + (i * 100 + ms) * MS, 10000, 3);
+	}
+	summary = summary_after(1000, 420);
+	cr_expect(strstr(summary, "FIX FIRST  train.py is blocked 57 % of the time in cudaDeviceSynchronize (10 calls): "
+				  "helpers.py:3 flush, called from helpers.py:9; saves "), "%s", summary);
+}
