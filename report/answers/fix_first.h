@@ -14,6 +14,8 @@ struct fix_first_frame {
 	char *function;
 	uint64_t ns, own_ns; /* own_ns: without other functions of the program */
 	bool is_recursive;
+	char *own_place; /* of a caller: another line where it does much by itself, with what that calls; NULL: none */
+	uint64_t own_place_ns;
 };
 
 enum { FIX_FRAMES = 5 };

@@ -14,6 +14,7 @@ void fix_first_cause_done(struct fix_first_cause *cause)
 	for (size_t i = 0; i < cause->frame_count; i++) {
 		free(cause->frames[i].line);
 		free(cause->frames[i].function);
+		free(cause->frames[i].own_place);
 	}
 	free(cause->callee);
 }

@@ -214,6 +214,34 @@ static uint32_t callee_of(const struct spine_finder *f, uint32_t place)
 	return ret;
 }
 
+/* What most of the time of a function's own is in, at its line with most of that; 0: nothing. */
+static void add_own_line(const struct spine_finder *f, uint64_t least_ns, struct spine_frame *ret)
+{
+	SCOPED(map) lines = {0}, callees = {0};
+	const struct map_slot *most = NULL;
+
+	for (size_t i = 0; i < f->count; i++) {
+		uint32_t count;
+		const struct own_frame *frames = frames_of(f, i, &count);
+
+		if (count && frames[0].function == ret->function && frames[0].line != ret->line && is_counted(f, i)) {
+			*map_put(&lines, frames[0].line, 0, NULL) += f->times[i].ns;
+			*map_put(&callees, frames[0].line, f->own->stacks[f->times[i].stack].callee, NULL) +=
+				f->times[i].ns;
+		}
+	}
+	array_each(const struct map_slot, line, lines.slots, lines.size)
+		if (line->used && line->value >= least_ns && (!most || line->value > most->value))
+			most = line;
+	if (!most || !most->value)
+		return;
+	ret->own_line = (uint32_t)most->a;
+	ret->own_line_ns = most->value;
+	array_each(const struct map_slot, callee, callees.slots, callees.size)
+		if (callee->used && callee->a == most->a && callee->value * 2 > most->value)
+			ret->own_callee = (uint32_t)callee->b;
+}
+
 static void spine_find(struct spine_finder *f, uint32_t place, struct spine *ret)
 {
 	size_t functions[SPINE_FRAMES] = {place}, before = SIZE_MAX;
@@ -236,7 +264,9 @@ static void spine_find(struct spine_finder *f, uint32_t place, struct spine *ret
 
 		ret->frames[i] = (struct spine_frame){function, line_of(f, function, place, &is_models),
 						      f->inclusive[function], f->own_ns[function],
-						      f->is_recursive[function]};
+						      f->is_recursive[function], 0, 0, 0};
+		if (function != place)
+			add_own_line(f, (uint64_t)(FUNCTION_LEAST * (double)f->inclusive[place]), &ret->frames[i]);
 		f->is_printed[function] = true;
 	}
 }

@@ -21,6 +21,10 @@ struct spine_frame {
 	uint32_t function, line; /* of the own stacks; the line that passes most of the place's time on */
 	uint64_t ns, own_ns;	 /* inclusive; without other functions of the program */
 	bool is_recursive;	 /* it calls itself, also through others */
+	/* Of a caller of the place: the line at which it does most by itself, if that is as much as a change of the
+	 * place saves at least; the time there; what that calls of a library, as of struct spine. Line 0: none. */
+	uint32_t own_line, own_callee;
+	uint64_t own_line_ns;
 };
 
 struct spine {

@@ -79,15 +79,22 @@ static void add_frame(const struct choice *k, const struct spine_frame *f, uint6
 	const struct own_function *function = &k->own.functions[f->function];
 	struct fix_first_frame *ret = &cause->frames[cause->frame_count++];
 	double own = f->ns ? (double)f->own_ns / (double)f->ns : 0;
-	SCOPED(buffer) line = {0};
+	double own_line = f->ns ? (double)f->own_line_ns / (double)f->ns : 0;
+	const char *own_callee = k->own.texts.items[f->own_callee];
+	SCOPED(buffer) line = {0}, own_place = {0};
 
 	if (*function->file)
 		buffer_print(&line, "%s:%u", function->file, f->line);
+	if (f->own_line)
+		buffer_print(&own_place, *own_callee ? ":%u (%s)" : ":%u", f->own_line, own_callee);
 	*ret = (struct fix_first_frame){.line = mem_copy_text(buffer_string(&line), line.size),
 					.function = mem_copy_text(function->name, strlen(function->name)),
 					.ns = ns,
 					.own_ns = (uint64_t)((double)ns * own),
-					.is_recursive = f->is_recursive};
+					.is_recursive = f->is_recursive,
+					.own_place = own_place.size ? mem_copy_text(own_place.data, own_place.size)
+								    : NULL,
+					.own_place_ns = (uint64_t)((double)ns * own_line)};
 }
 
 const struct role *fix_first_waiting(const struct choice *k, const struct role *r, const struct role_call **ret_call)

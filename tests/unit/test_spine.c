@@ -225,6 +225,29 @@ Test(spine, a_place_has_the_line_of_the_model_if_nearly_all_of_it_is_there)
 	cr_expect_str_eq(own.texts.items[found[0].callee], "adam.Adam.step");
 }
 
+/* train calls step, and does something else by itself at line 3: that line is told if it has 0.3 of step's time. */
+Test(spine, a_caller_has_the_line_where_it_does_much_by_itself)
+{
+	sample("train:2.step", 60);
+	sample("train:2.step", 40);
+	sample("train:3", 20);
+	sample("train:3", 10);
+	sample("train:4", 29);
+	cr_assert(find(0));
+	cr_assert_str_eq(spine_text(0), "train:2 step:1");
+	cr_expect_eq(found[0].frames[0].own_line, 3);
+	cr_expect_eq(found[0].frames[0].own_line_ns, 30);
+	cr_expect_eq(found[0].frames[1].own_line, 0);
+}
+
+Test(spine, a_caller_that_does_little_by_itself_has_no_line)
+{
+	sample("train:2.step", 100);
+	sample("train:3", 29);
+	cr_assert(find(0));
+	cr_expect_eq(found[0].frames[0].own_line, 0);
+}
+
 Test(spine, nothing_of_nothing)
 {
 	cr_assert_eq(find(0), 0);

@@ -76,9 +76,17 @@ static void add_interval(const struct saving *s, struct buffer *out)
 	buffer_text(out, high.data);
 }
 
-/* Its time of its own, where it is not all of it. */
-static void add_own(const struct fix_first_frame *f, struct buffer *out)
+/* Its time of its own, where it is not all of it; of a caller, that at a line that does much by itself. */
+static void add_own(const struct fix_first_frame *f, bool is_caller, struct buffer *out)
 {
+	if (is_caller) {
+		if (!f->own_place)
+			return;
+		buffer_text(out, ", ");
+		rule_time(out, f->own_place_ns);
+		buffer_print(out, " of it at %s", f->own_place);
+		return;
+	}
 	if (f->own_ns * 100 < f->ns || f->own_ns * 100 > f->ns * 95)
 		return;
 	buffer_text(out, ", ");
@@ -120,8 +128,7 @@ static void summary_frames(const struct fix_first_cause *cause, struct buffer *o
 			     (int)(wide - text_width(places.items[i])), "", has_lines ? "  " : "", names.items[i],
 			     width < wide_name ? (int)(wide_name - width) : 0, "");
 		rule_time(out, cause->frames[i].ns);
-		if (i + 1 == cause->frame_count)
-			add_own(&cause->frames[i], out);
+		add_own(&cause->frames[i], i + 1 < cause->frame_count, out);
 		if (cause->frames[i].is_recursive)
 			buffer_text(out, ", calls itself");
 		buffer_text(out, "\n");
