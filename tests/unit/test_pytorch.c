@@ -6,10 +6,11 @@
 #include <unistd.h>
 
 #include "report/tables/report.h"
+#include "runtime/shared/format/trace_tensor.h"
 #include "trace_writer.h"
 
 enum { START = 1000, LINEAR = 1, MM, MM_AGAIN, MINE, BACKWARD, COLONS, COLLECTIVE, MINE_TOO,
-       KERNEL = 1 };
+       KERNEL = 1, CUDA = 1 };
 
 static const char *const texts[] = {
 	NULL,
@@ -23,7 +24,17 @@ static const char *const texts[] = {
 	"the program's: range",
 };
 
-static bool has_collective;
+static bool has_collective, has_tensors;
+
+/* A block of one of PyTorch's allocators, or its free. */
+static void tensor(struct writer_thread *t, uint64_t at, unsigned type, unsigned last, uint64_t address, uint64_t bytes)
+{
+	if (!has_tensors)
+		return;
+	writer_event(t, TF_TENSOR, type, at, last);
+	writer_slot(t, tf_arg(TF_ARG_VALUE, 0, address));
+	writer_slot(t, tf_arg(TF_ARG_BYTES, 0, bytes));
+}
 
 static void launch(struct writer_thread *host, struct writer_thread *cupti, uint16_t function, uint32_t id, uint64_t at,
 		   uint64_t duration)
@@ -64,9 +75,12 @@ static void operators(const char *directory, bool has_operators)
 	if (has_operators) {
 		writer_event(&t, TF_PUSH, 0, START + 200, LINEAR);
 		writer_event(&t, TF_PUSH, 1, START + 210, MM); /* of another domain */
+		tensor(&t, START + 215, TF_TENSOR_CPU, 0, 0x10, 4000000);
 		launch(&t, &cupti, function, 1, START + 220, 1000);
 		writer_event(&t, TF_PUSH, 0, START + 300, MM);
 		writer_event(&t, TF_PUSH, 0, START + 310, MM_AGAIN);
+		tensor(&t, START + 315, CUDA, 0, 0x20, 7000000);
+		tensor(&t, START + 316, TF_TENSOR_CPU, TF_TENSOR_FREED, 0x10, 4000000);
 		launch(&t, &cupti, function, 2, START + 320, 200);
 		writer_event(&t, TF_POP, 0, START + 350, 0);
 		launch(&t, &cupti, function, 3, START + 360, 30);
@@ -88,6 +102,8 @@ static void operators(const char *directory, bool has_operators)
 		writer_slot(&autograd, tf_arg(TF_ARG_VALUE, 0, i));
 	}
 	launch(&t, &cupti, function, 5, START + 800, 7777);
+	tensor(&t, START + 850, CUDA, 0, 0x30, 1000000);
+	tensor(&t, START + 860, CUDA, TF_TENSOR_FREED, 0x20, 7000000);
 	writer_event(&t, TF_POP, 0, START + 900, 0);
 	writer_end(&w, TF_END_EXIT, 0, START + 9000);
 	writer_save(&w, directory);
@@ -220,4 +236,25 @@ Test(pytorch, with_energy_where_power_was_sampled)
 Test(pytorch, without_operators_it_could_not_look)
 {
 	check(false, BY_NOTHING, true, HEAD);
+}
+
+/* linear allocates 4 MB, which mm frees; mm allocates 7 MB, which are freed outside of operators, where 1 MB remains.
+ * The peak of the device is 8 MB, of which mm has 7. */
+Test(pytorch, tensors_are_of_the_operators_around_them)
+{
+	has_tensors = true;
+	check_as(true, (struct report_context){.group = GROUP_NAME}, 0,
+		 "GPU (%),GPU Self (ns),GPU Total (ns),GPU Avg (ns),CPU (%),CPU Self (ns),CPU Total (ns),CPU Avg (ns),"
+		 "Allocated (MB),CPU Mem Self (MB),CPU Mem Total (MB),CPU Mem Peak (MB),CUDA Mem Self (MB),"
+		 "CUDA Mem Total (MB),CUDA Mem Peak (MB),GFLOPs,Peak (%),Calls,Operator\n"
+		 "81.0,1000,1230,1230.0,54.6,200,300,300.0,0.000000,4.000000,0.000000,"
+		 "4.000000,0.000000,7.000000,0.000000,,,1,aten::linear\n"
+		 "18.6,230,230,115.0,28.7,105,105,52.5,0.000000,-4.000000,-4.000000,"
+		 "0.000000,7.000000,7.000000,7.000000,2.4e-07,,2,aten::mm\n"
+		 "0.4,5,5,5.0,16.4,60,60,60.0,0.000000,0.000000,0.000000,0.000000,"
+		 "0.000000,0.000000,0.000000,,,1,AddmmBackward0\n"
+		 "0.0,0,0,0.0,0.3,1,1,1.0,0.000000,0.000000,0.000000,0.000000,0.000000,"
+		 "0.000000,0.000000,,,1,aten::empty\n"
+		 "0.0,0,0,0.0,0.0,0,0,0.0,0.000000,0.000000,0.000000,0.000000,-6.000000,"
+		 "-6.000000,1.000000,,,2,[memory]\n");
 }
