@@ -2,13 +2,14 @@
 /* Parses the exported page and checks its contents. tests/e2e/export_html.sh tests it in a browser. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include "report/page/export_html.h"
-#include "trace_writer.h"
+#include "golden.h"
 
 struct page {
 	char directory[64], path[64];
@@ -163,6 +164,42 @@ static uint64_t count_events(const char *text, uint64_t *ret_total_ns)
 	return events;
 }
 
+/* Of the model the part that begins with that key, up to the next key that is given. */
+static void print_part(FILE *out, const char *model, const char *key, const char *next)
+{
+	const char *from = strstr(model, key), *until = from ? strstr(from, next) : NULL;
+
+	cr_assert_not_null(until, "%s", key);
+	for (; from < until; from++)
+		fputs(*from == '{' ? "\n{" : (char[]){*from, 0}, out);
+	fputs("\n", out);
+}
+
+/* The tracks, then each block: "track count", and a line for each column that it has. */
+static char *page_text(const char *text)
+{
+	size_t size, size_of_events;
+	char *model = unpack(text, "model", &size), *bytes = unpack(text, "events", &size_of_events), *ret = NULL;
+	const unsigned char *at = (unsigned char *)bytes, *end = at + size_of_events;
+	FILE *out = open_memstream(&ret, &size);
+
+	print_part(out, model, "\"tracks\":[", "]");
+	while (at < end) {
+		uint64_t track = number(&at), used = number(&at), count = number(&at);
+
+		fprintf(out, "%" PRIu64 " %" PRIu64 "\n", track, count);
+		for (int column = 0; column < HTML_COLUMNS; column++) {
+			for (uint64_t i = 0; used & 1u << column && i < count; i++)
+				fprintf(out, i ? " %" PRIu64 : "  %" PRIu64, number(&at));
+			fputs(used & 1u << column ? "\n" : "", out);
+		}
+	}
+	fclose(out);
+	free(model);
+	free(bytes);
+	return ret;
+}
+
 static size_t times(const char *text, const char *part)
 {
 	size_t count = 0;
@@ -211,6 +248,32 @@ Test(export_html, holds_every_event_of_the_example)
 	cr_expect_not_null(strstr(model, "\"wait for a context\""));
 	cr_expect_not_null(strstr(model, "\"buffer delivery\""));
 	free(model);
+	free(p.text);
+}
+
+/* Another launcher has sampled the main thread of the job at 100 and 200 ms. */
+static void capture_usage(const char *directory)
+{
+	static const struct {
+		struct tf_usage_head head;
+		struct tf_usage_sample samples[2];
+	} file = {{.magic = TF_USAGE_MAGIC, .run = 0x78, .clock = 1, .sample_bytes = sizeof(file.samples[0]),
+		   .boot = WRITER_BOOT},
+		  {{.kind = TF_USAGE_THREAD, .pid = 200, .tid = 200, .process_start = 1200,
+		    .ticks = 1100000000, .cpu_ns = 30000000, .delay_ns = 10000000},
+		   {.kind = TF_USAGE_THREAD, .pid = 200, .tid = 200, .process_start = 1200,
+		    .ticks = 1200000000, .cpu_ns = 50000000, .delay_ns = 10000000}}};
+
+	capture_together(directory);
+	capture_file(directory, "node1.78.usage", &file, sizeof(file));
+}
+
+Test(export_html, is_as_it_was)
+{
+	struct page p;
+
+	make_page(&p, capture_usage);
+	golden_compare("export_html.together.txt", page_text(p.text));
 	free(p.text);
 }
 
