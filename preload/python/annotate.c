@@ -17,10 +17,7 @@
 #include "preload/hook/caller.h"
 #include "preload/heap/heap.h"
 #include "preload/nvtx/nvtx_tool.h"
-#include "preload/python/annotate_calls.h"
-#include "preload/python/annotate_jax.h"
-#include "preload/python/annotate_operators.h"
-#include "preload/python/annotate_torch.h"
+#include "preload/python/annotate_parts.h"
 #include "preload/python/lines.h"
 #include "preload/python/python_api.h"
 

@@ -3,8 +3,7 @@
 # no module, and provides:
 #   annotation(domain, text, color, name, file, first_line) -> (begin, end)
 #   import_begin(name)   import_end()   note(text)
-#   record_*   operators_*: see annotate_operators.h; torch_*: see annotate_torch.h
-#   calls_*   python_calls: see annotate_calls.h; jax_*   wants_jax: see annotate_jax.h, annotate_jax_live.h
+#   record_*   operators_*   torch_*   calls_*   python_calls   jax_*   wants_jax: see annotate_parts.h
 #   wants_imports, wants_operators, wants_shapes, functions: [(domain, module, qualified name, color)]
 # Everything depends on replacing one function, by which both `import` and importlib load a module. CPython 3.8 and
 # newer. Nothing here may raise into the program, print, import a module that is not built in, or leave a name behind.
@@ -20,18 +19,6 @@ for domain, module, name, color in functions:
 
 
 # ---- functions ----
-
-texts = {} # text of a function -> its file
-
-
-def placed(name, code):
-    """'name (file:line)', with the directory of the file where another one has the same name."""
-    file = code.co_filename.encode('utf-8', 'replace').decode()
-    text = '%s (%s:%d)' % (name, file[file.rfind('/') + 1:], code.co_firstlineno)
-    if texts.setdefault(text, file) != file:
-        text = '%s (%s:%d)' % (name, file, code.co_firstlineno)
-    return text
-
 
 def stepping(inner, begin, end):
     """Runs a generator or coroutine with a range around each step: between steps its thread does other things."""

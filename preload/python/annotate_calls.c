@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Without a GIL, callbacks run in several threads at a time: what they share is lock-free. */
-#include "preload/python/annotate_calls.h"
+#include "preload/python/annotate_parts.h"
 
 #include <errno.h>
 #include <string.h>
@@ -49,12 +49,10 @@ static bool is_chosen(const char *module)
 	return false;
 }
 
-/* "name (file:line)", with the path of the file if another file has a function of this text. */
-static __attribute__((cold)) struct nvtx_string *code_text(const char *name, const char *file, unsigned line)
+__attribute__((cold)) struct nvtx_string *annotate_function_text(const char *name, const char *file, unsigned line)
 {
 	const char *slash = strrchr(file, '/');
 	char bytes[4096];
-	struct nvtx_string *s;
 
 	for (const char *shown = slash ? slash + 1 : file;; shown = file) {
 		struct text text = text_init(bytes, sizeof(bytes));
@@ -73,7 +71,13 @@ static __attribute__((cold)) struct nvtx_string *code_text(const char *name, con
 		if (shown == file || !known || known == of_file)
 			break;
 	}
-	s = nvtx_text_string(bytes, nvtx_text_length(bytes));
+	return nvtx_text_string(bytes, nvtx_text_length(bytes));
+}
+
+static struct nvtx_string *code_text(const char *name, const char *file, unsigned line)
+{
+	struct nvtx_string *s = annotate_function_text(name, file, line);
+
 	if (s)
 		nvtx_name_function(domain, s->text, name, file, line);
 	return s;

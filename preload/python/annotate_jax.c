@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Everything here runs with the GIL, so nothing is locked. */
-#include "preload/python/annotate_jax.h"
+#include "preload/python/annotate_parts.h"
+
+#include <string.h>
 
 #include "preload/nvtx/nvtx_tool.h"
-#include "preload/python/annotate_jax_live.h"
-#include "preload/python/annotate_jax_module.h"
 #include "preload/python/python_api.h"
 #include "runtime/recorder/record/event.h"
 #include "runtime/recorder/record/intern_table.h"
@@ -27,19 +27,20 @@ static struct intern_table functions; /* function object -> the last struct trac
 
 /* ---- phases ---- */
 
-static void *jax_begin(void *self, void *text)
+static void begin(void *text, uint32_t stack)
 {
 	const char *bytes = python.PyUnicode_AsUTF8(text);
-	uint64_t args[1];
-	uint32_t stack;
 
 	if (!bytes)
 		python.PyErr_Clear();
-	if (nvtx_wanted(domain)) {
-		stack = stack_take(&thread_self, (uintptr_t)__builtin_frame_address(0));
-		args[0] = tf_arg(TF_ARG_STACK, 0, stack);
-		event_instant(TF_PUSH, nvtx_domain_number(domain), nvtx_text(bytes ? bytes : "?"), args, stack != 0);
-	}
+	event_instant(TF_PUSH, nvtx_domain_number(domain), nvtx_text(bytes ? bytes : "?"),
+		      (uint64_t[]){tf_arg(TF_ARG_STACK, 0, stack)}, stack != 0);
+}
+
+static void *jax_begin(void *self, void *text)
+{
+	if (nvtx_wanted(domain))
+		begin(text, stack_take(&thread_self, (uintptr_t)__builtin_frame_address(0)));
 	return python_none();
 }
 
@@ -53,13 +54,9 @@ static void *jax_end(void *self, void *unused)
 /* An instant within a phase, without the stack, which the phase has. */
 static void *jax_mark(void *self, void *text)
 {
-	const char *bytes = python.PyUnicode_AsUTF8(text);
-
-	if (bytes && nvtx_wanted(domain)) {
-		event_instant(TF_PUSH, nvtx_domain_number(domain), nvtx_text(bytes), NULL, 0);
-		event_instant(TF_POP, nvtx_domain_number(domain), 0, NULL, 0);
-	}
-	return python_none();
+	if (nvtx_wanted(domain))
+		begin(text, 0);
+	return jax_end(self, NULL);
 }
 
 /* ---- calls ---- */
@@ -83,29 +80,24 @@ static void *call_counted(void *function, void *const *arguments, size_t count, 
 	return result;
 }
 
-static long load_long(const void *object, unsigned offset)
-{
-	return *(const long *)((const char *)object + offset);
-}
-
 /* Where the object has its pointer for calls; NULL: it has none, or types have another layout here. What Python says
  * of the type must be in the places that are expected, and all calls must use the pointer. */
 static vectorcall **call_place(void *function, unsigned long size, unsigned long flags)
 {
-	const void *type = (const void *)load_long(function, OBJECT_TYPE);
+	const void *type = load(function, OBJECT_TYPE);
 	long at;
 
-	if (load_long(type, TYPE_SIZE) != (long)size || load_long(type, TYPE_FLAGS) != (long)flags ||
+	if ((unsigned long)load(type, TYPE_SIZE) != size || (unsigned long)load(type, TYPE_FLAGS) != flags ||
 	    !(flags & HAS_VECTORCALL) || !python.PyVectorcall_Call ||
-	    load_long(type, TYPE_CALL) != (long)python.PyVectorcall_Call)
+	    load(type, TYPE_CALL) != (void *)python.PyVectorcall_Call)
 		return NULL;
-	at = load_long(type, TYPE_VECTORCALL);
+	at = (long)load(type, TYPE_VECTORCALL);
 	if (at < 16 || at % 8 || at + 8 > (long)size)
 		return NULL;
 	return (vectorcall **)((char *)function + at);
 }
 
-static bool count_calls(void *function, const char *text, unsigned long size, unsigned long flags)
+static bool count_calls(void *function, struct nvtx_string *text, unsigned long size, unsigned long flags)
 {
 	vectorcall **place = call_place(function, size, flags);
 	struct traced_function *f;
@@ -118,8 +110,8 @@ static bool count_calls(void *function, const char *text, unsigned long size, un
 	if (!f)
 		return false;
 	f->call = *place;
-	f->text = nvtx_text_string(text, nvtx_text_length(text));
-	if (!f->text || !intern_set(&functions, (uint64_t)(uintptr_t)function, (uint64_t)(uintptr_t)f))
+	f->text = text;
+	if (!text || !intern_set(&functions, (uint64_t)(uintptr_t)function, (uint64_t)(uintptr_t)f))
 		return false;
 	*place = call_counted;
 	return true;
@@ -128,25 +120,53 @@ static bool count_calls(void *function, const char *text, unsigned long size, un
 static void *jax_count(void *self, void *arguments)
 {
 	unsigned long size, flags;
-	const char *text;
+	const char *name, *file;
+	struct nvtx_string *text;
+	unsigned line;
 	void *function;
 
-	if (!python.PyArg_ParseTuple(arguments, "Oskk", &function, &text, &size, &flags))
+	if (!python.PyArg_ParseTuple(arguments, "OszIkk", &function, &name, &file, &line, &size, &flags))
 		return python.PyErr_Clear(), python_none();
+	text = file ? annotate_function_text(name, file, line) : nvtx_text_string(name, nvtx_text_length(name));
 	return python.Py_BuildValue("i", (int)count_calls(function, text, size, flags));
 }
 
 /* ---- modules ---- */
 
-static void *jax_module(void *self, void *text)
+/* Records it once in each image, in parts of whole lines, whether the capture range is open or not: modules are
+ * compiled before they are executed. False: a line is longer than a part. */
+static bool write_module(const char *text)
 {
-	const char *bytes = python.PyUnicode_AsUTF8(text);
+	size_t left = strlen(text), size;
+	bool is_new = false, is_whole = true;
+	const char *end;
+	uint32_t id;
 
-	if (bytes)
-		annotate_jax_module(domain, bytes);
-	else
-		python.PyErr_Clear();
-	return python.Py_BuildValue("i", bytes != NULL);
+	if (domain->is_off || !hook_attached() ||
+	    !intern_add(&process.interned, intern_hash(TF_BLOB_XLA_MODULE, text, left), &id, &is_new) || !is_new)
+		return true;
+	for (; left; text += size, left -= size) {
+		end = memrchr(text, '\n', left < TF_BLOB_BYTES ? left : TF_BLOB_BYTES);
+		size = end ? (size_t)(end - text) + 1 : strcspn(text, "\n") + 1;
+		is_whole &= end != NULL;
+		if (end)
+			event_blob(TF_BLOB_XLA_MODULE, id, text, size);
+	}
+	return is_whole;
+}
+
+static void *jax_module(void *self, void *arguments)
+{
+	static uint64_t noted;
+	const char *text;
+	unsigned is_whole;
+
+	if (!python.PyArg_ParseTuple(arguments, "sI", &text, &is_whole))
+		return NULL;
+	if (!write_module(text) || !is_whole)
+		nvtx_note_once(&noted, "--jax: a module of XLA has more than 64 MiB of text, or a line of more than "
+			       "64 KiB: not all of its operations have scopes");
+	return python_none();
 }
 
 static const struct method natives[] = {
@@ -154,7 +174,7 @@ static const struct method natives[] = {
 	{"jax_end", jax_end, TAKES_NOTHING, NULL},
 	{"jax_mark", jax_mark, TAKES_ONE, NULL},
 	{"jax_count", jax_count, TAKES_TUPLE, NULL},
-	{"jax_module", jax_module, TAKES_ONE, NULL},
+	{"jax_module", jax_module, TAKES_TUPLE, NULL},
 };
 
 void annotate_jax_offer(void *space)

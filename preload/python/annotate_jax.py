@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # JAX (--jax, --jax-live): annotate.py, which follows this file in the same namespace, calls the function watch_* of a
-# module of JAX when it is loaded. Provided are jax_* as annotate_jax.h and annotate_jax_live.h have them.
+# module of JAX when it is loaded. Provided are jax_* as annotate_parts.h has them.
 
 PHASES = {'/jax/core/compile/jaxpr_trace_duration': 'trace',
           '/jax/core/compile/jaxpr_to_mlir_module_duration': 'lower',
@@ -34,15 +34,16 @@ def watch_phases(dispatch):
     dispatch.log_elapsed_time = Phase
 
 
-def jitted_text(made):
-    """From the function that jax.jit was given, without those that decorate it."""
+def jitted_place(made):
+    """Name, file and line of the function that jax.jit was given, without those that decorate it."""
     function = made.__wrapped__
     while type(function) is FUNCTION and '__wrapped__' in function.__dict__:
         function = function.__dict__['__wrapped__']
-    name = made.__name__.encode('utf-8', 'replace').decode()
+    name = 'run ' + made.__name__.encode('utf-8', 'replace').decode()
     if type(function) is not FUNCTION:
-        return 'run ' + name
-    return 'run ' + placed(name, function.__code__)
+        return name, None, 0
+    code = function.__code__
+    return name, code.co_filename.encode('utf-8', 'replace').decode(), code.co_firstlineno
 
 
 def watch_calls(pjit):
@@ -50,7 +51,7 @@ def watch_calls(pjit):
         made = make(*args, **kwargs)
         try:
             kind = type(made)
-            if not jax_count(made, jitted_text(made), kind.__basicsize__, kind.__flags__):
+            if not jax_count(made, *jitted_place(made), kind.__basicsize__, kind.__flags__):
                 note('--jax: this version of JAX or Python has functions whose calls cannot be recorded')
         except Exception as error:
             note('--jax: calls of a function are not recorded: ' + type(error).__name__)
@@ -61,10 +62,49 @@ def watch_calls(pjit):
     pjit._cpp_pjit = _cpp_pjit
 
 
+MODULE = 64 << 20 # characters
+
+
+def to_brace(text):
+    """Up to the brace that closes it; braces in quotes do not count."""
+    at = 0
+    for number, part in enumerate(text.replace('\\\\', '  ').replace('\\"', '  ').split('"')):
+        if number % 2 == 0 and '}' in part:
+            return text[:at + part.index('}') + 1]
+        at += len(part) + 1
+    return text
+
+
+def origin_of(line):
+    """'  ROOT %name = type opcode(operands), calls=%computation, metadata={...}, ...' without type, operands and what
+    follows. None: the instruction is a parameter, or says nothing of its origin."""
+    name, equals, rest = line.partition(' = ')
+    head, mark, metadata = rest.partition(', metadata={')
+    called = head.partition(', calls=')[2].split(',')[0].split(' ')[0] if ' fusion(' in head else ''
+    if (called or mark) and ' parameter(' not in head:
+        return name + (', calls=' + called if called else '') + (mark + to_brace(metadata) if mark else '')
+
+
+def origins(text):
+    """What of a module's text (HLO) tells where its operations come from: of metadata that is the path of
+    jax.named_scope and the line of the program. The tables of files, locations and frames stay as they are."""
+    for line in text.split('\n'):
+        if line.startswith(' '):
+            line = origin_of(line)
+        elif line.startswith('HloModule '):
+            line = line.split(',')[0]
+        elif line.endswith('{'): # a computation: its name without its parameters
+            words = line.split(' ')
+            line = ' '.join(words[:1 + (words[0] == 'ENTRY')]) + ' {'
+        if line and not line.startswith('}'):
+            yield line + '\n'
+
+
 def record_modules(executable):
     for module in executable.hlo_modules():
-        if not jax_module(module.to_string()):
-            raise TypeError
+        text = module.to_string()
+        is_whole = len(text) <= MODULE
+        jax_module(''.join(origins(text if is_whole else text[:MODULE].rpartition('\n')[0])), is_whole)
 
 
 def record_memory(executable):
@@ -230,25 +270,19 @@ def record_buffers(clients):
             if not array.is_deleted():
                 key = array.shape, array.dtype, array.sharding, array.traceback
                 found[key] = found.get(key, 0) + 1
-    jax_live_begin()
+    rows = []
     for (shape, kind, sharding, made), count in found.items():
-        if made is not None:
-            for frame in zip(*made.raw_frames()):
-                jax_live_frame(*frame)
         size = count * kind.itemsize * len(sharding.addressable_devices)
         for length in sharding.shard_shape(shape):
             size *= length
-        jax_live_add('%s[%s]' % (kind, ','.join(map(str, shape))), devices_text(sharding), count, size)
-    jax_live_end()
+        frames = () if made is None else tuple(zip(*made.raw_frames()))
+        rows.append(('%s[%s]' % (kind, ','.join(map(str, shape))), devices_text(sharding), count, size, frames))
+    jax_live(tuple(rows))
 
 
 def watch_buffers(bridge):
     """Asks the clients that there are; jax.live_arrays() would create one."""
     def look():
-        try:
-            idle.pop()
-        except IndexError: # another thread looks
-            return None
         try:
             return record_buffers(list(clients.values()))
         except Exception as error:
@@ -257,10 +291,8 @@ def watch_buffers(bridge):
             if not failed:
                 failed.append(True)
                 note('--jax: live buffers that are not recorded: ' + type(error).__name__)
-        finally:
-            idle.append(True)
 
-    idle, failed, clients = [True], [], bridge._backends
+    failed, clients = [], bridge._backends
     home = bridge.__file__[:bridge.__file__.rfind('_src')]
     jax_live_by(look)
 

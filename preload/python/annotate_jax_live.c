@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a look found is written in parts, so that it needs little memory: it is mapped for the first look, because every
- * process pays for what is not. One look ends before the next one begins: annotate_jax.py sees to that, because JAX may
- * release the GIL meanwhile. */
-#include "preload/python/annotate_jax_live.h"
+ * process pays for what is not. */
+#include "preload/python/annotate_parts.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -27,8 +26,6 @@ static struct look_part {
 	struct tf_jax_live head;
 	struct tf_jax_buffers items[PART];
 	size_t count;
-	struct pystack_frame frames[FRAMES]; /* where the next arrays were made */
-	unsigned frame_count;
 } *part;
 
 static void part_write(void)
@@ -58,40 +55,22 @@ static __attribute__((cold)) void *jax_live_by(void *self, void *function)
 	return python_none();
 }
 
-static __attribute__((cold)) void *jax_live_begin(void *self, void *unused)
-{
-	part->head.ticks = clock_now();
-	part->head.number++;
-	part->count = 0;
-	part->frame_count = 0;
-	return python_none();
-}
-
-static __attribute__((cold)) void *jax_live_end(void *self, void *unused)
-{
-	part_write();
-	return python_none();
-}
-
-static __attribute__((cold)) void *jax_live_frame(void *self, void *arguments)
-{
-	unsigned offset;
-	void *code;
-
-	if (!python.PyArg_ParseTuple(arguments, "OI", &code, &offset))
-		return NULL;
-	if (part->frame_count < FRAMES)
-		part->frames[part->frame_count++] = (struct pystack_frame){code, offset, false};
-	return python_none();
-}
-
-static __attribute__((cold)) void *jax_live_add(void *self, void *arguments)
+static bool add_buffers(void *row)
 {
 	unsigned long long count, bytes;
+	struct pystack_frame where[FRAMES];
 	const char *array, *devices;
+	unsigned depth = 0;
+	void *frames;
 
-	if (!python.PyArg_ParseTuple(arguments, "ssKK", &array, &devices, &count, &bytes))
-		return NULL;
+	if (!python.PyArg_ParseTuple(row, "ssKKO", &array, &devices, &count, &bytes, &frames))
+		return false;
+	for (; depth < FRAMES && depth < python.PyTuple_Size(frames); depth++) {
+		where[depth] = (struct pystack_frame){0};
+		if (!python.PyArg_ParseTuple(python.PyTuple_GetItem(frames, depth), "OI", &where[depth].code,
+					     &where[depth].offset))
+			return false;
+	}
 	if (part->count == PART)
 		part_write();
 	part->items[part->count++] = (struct tf_jax_buffers){
@@ -99,9 +78,20 @@ static __attribute__((cold)) void *jax_live_add(void *self, void *arguments)
 		.bytes = bytes,
 		.array = text_id(array),
 		.devices = text_id(devices),
-		.stack = pystack_intern(part->frames, part->frame_count, false),
+		.stack = pystack_intern(where, depth, false),
 	};
-	part->frame_count = 0;
+	return true;
+}
+
+static __attribute__((cold)) void *jax_live(void *self, void *rows)
+{
+	part->head.ticks = clock_now();
+	part->head.number++;
+	part->count = 0;
+	for (long i = 0; i < python.PyTuple_Size(rows); i++)
+		if (!add_buffers(python.PyTuple_GetItem(rows, i)))
+			return NULL;
+	part_write();
 	return python_none();
 }
 
@@ -124,10 +114,7 @@ static __attribute__((cold)) void *jax_executable(void *self, void *arguments)
 
 static const struct method natives[] = {
 	{"jax_live_by", jax_live_by, TAKES_ONE, NULL},
-	{"jax_live_begin", jax_live_begin, TAKES_NOTHING, NULL},
-	{"jax_live_end", jax_live_end, TAKES_NOTHING, NULL},
-	{"jax_live_frame", jax_live_frame, TAKES_TUPLE, NULL},
-	{"jax_live_add", jax_live_add, TAKES_TUPLE, NULL},
+	{"jax_live", jax_live, TAKES_ONE, NULL},
 	{"jax_executable", jax_executable, TAKES_TUPLE, NULL},
 };
 

@@ -2,7 +2,7 @@
 /* PyTorch calls the functions here by the Itanium ABI of x86-64: an object that is returned is constructed where the
  * first argument points to. (On AArch64 that is in a register of its own.) What they call may raise an exception of
  * C++, which PyTorch catches; they own nothing then. */
-#include "preload/python/annotate_operators.h"
+#include "preload/python/annotate_parts.h"
 
 #include <stddef.h>
 #include <string.h>

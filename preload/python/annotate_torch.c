@@ -4,7 +4,7 @@
  *
  * The order of the virtual functions is that of PyTorch 1.12 to 2.13. To verify the order, one operator first runs with
  * a table whose functions only record that they were called. */
-#include "preload/python/annotate_torch.h"
+#include "preload/python/annotate_parts.h"
 
 #include <stddef.h>
 #include <stdint.h>

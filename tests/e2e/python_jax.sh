@@ -87,6 +87,34 @@ of_stub 'modules of another kind' \
 '--jax: executables without their memory: AttributeError;'\
 '--jax: nothing is recorded of jax._src.pjit: AttributeError;'\
 '--jax: operations of XLA without scopes: TypeError;'
+cat >module.hlo <<'END'
+HloModule jit_f, is_scheduled=true, entry_computation_layout={()}
+
+%fused (p: f32[2]) -> f32[2] {
+  %p = f32[2]{0} parameter(0), metadata={op_name="x"}
+  ROOT %add.1 = f32[2]{0} add(%p, %p), metadata={op_name="jit(f)/a\"}b[x={1}]" source_line=7}, backend_config={"k":"}"}
+}
+
+FileNames
+1 "/x/a.py"
+
+ENTRY %main.9 (w: f32[2]) -> f32[2] {
+  %copy = f32[2]{0} copy(%w), backend_config={"metadata={":1}
+  %fusion = f32[2]{0} fusion(%w), kind=kLoop, calls=%fused, metadata={op_name="cut
+  ROOT %loop = f32[2]{0} fusion(%w), kind=kLoop, calls=%fused
+}
+END
+is "$("$interpreter" -c 'import sys
+exec(open(sys.argv[1]).read())
+print("".join(origins(open("module.hlo").read())), end="")' "$tests_dir/../../preload/python/annotate_jax.py")" \
+	'HloModule jit_f
+%fused {
+  ROOT %add.1, metadata={op_name="jit(f)/a\"}b[x={1}]" source_line=7}
+FileNames
+1 "/x/a.py"
+ENTRY %main.9 {
+  %fusion, calls=%fused, metadata={op_name="cut
+  ROOT %loop, calls=%fused' 'what is recorded of a module'
 pillion -f -o none --jax "$interpreter" -c 'import json' >out 2>err
 is "$? $(notes none) $(report stats -q -r nvtx_sum -f csv none.pillion | grep -c JAX)" '0  0' \
 	'a program without JAX has nothing of it'

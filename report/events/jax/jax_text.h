@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The texts of ranges about JAX.
  *
- * Domain "JAX" is ours (preload/python/annotate_jax.h): "run f (train.py:17)", "trace f", "lower jit(f)", "compile
+ * Domain "JAX" is ours (preload/python/annotate_parts.h): "run f (train.py:17)", "trace f", "lower jit(f)", "compile
  * jit(f)", and within the latter "cache request", "cache hit", "cache write" of JAX's persistent cache; "miss f: x, now
  * f32[4] and before f32[3]", JAX's explanation why f is traced again. Domain "TSL" is
  * XLA's, where it is built for NVIDIA's devices: "XlaModule:#hlo_module=jit_f,program_id=7#",
@@ -32,7 +32,8 @@ enum jax_kind {
 	JAX_REQUEST,
 	JAX_HIT,
 	JAX_WRITE,
-	JAX_MISS
+	JAX_MISS,
+	JAX_KINDS
 };
 
 struct jax_text {
