@@ -20,8 +20,8 @@ static const char several[] = "(several)";
 
 /* A computation, or an instruction. */
 struct hlo_part {
-	char *name;
-	char *scope, *line; /* "": not known. Of a computation: of its root, or else of the last one that has them */
+	const char *name;
+	struct jax_origin origin; /* of a computation: of its root, or else of the last instruction that has one */
 	size_t computation; /* of an instruction: the one that it is in */
 	bool is_fused, has_root;
 };
@@ -36,8 +36,7 @@ struct hlo_reader {
 	struct jax_modules *modules;
 	uint64_t module; /* hash of its name */
 	enum hlo_table table;
-	struct map numbers; /* (table, number) -> position in files + 1; file << 32 | line; number of the location */
-	struct texts files;
+	struct map numbers; /* (table, number) -> number of the text; file << 32 | line; number of the location */
 	struct hlo_parts computations, instructions;
 	struct map by_name; /* hash of a computation's name -> position + 1 */
 };
@@ -47,21 +46,17 @@ static uint64_t hash_text(const char *text)
 	return hash_bytes(text, strlen(text));
 }
 
-static struct hlo_part *part_add(struct hlo_parts *p, const char *name, size_t length)
+static const char *text_keep(struct hlo_reader *r, const char *text, size_t size)
 {
-	list_add(p, (struct hlo_part){
-		.name = mem_copy_text(name, length), .scope = mem_copy_text("", 0), .line = mem_copy_text("", 0)});
-	return &p->items[p->count - 1];
+	struct interner *texts = &r->modules->texts;
+
+	return interner_field(texts, interner_number(texts, text, size), 0);
 }
 
-static void parts_done(struct hlo_parts *p)
+static struct hlo_part *part_add(struct hlo_reader *r, struct hlo_parts *p, const char *name, size_t length)
 {
-	for (size_t i = 0; i < p->count; i++) {
-		free(p->items[i].name);
-		free(p->items[i].scope);
-		free(p->items[i].line);
-	}
-	free(p->items);
+	list_add(p, (struct hlo_part){.name = text_keep(r, name, length), .origin = {"", ""}});
+	return &p->items[p->count - 1];
 }
 
 /* ---- values in a line ---- */
@@ -110,7 +105,7 @@ static const char *last_separator(const char *name)
 }
 
 /* "jit(f)/jit(main)/attention/dot_general[precision=None]" -> "attention/dot_general" */
-static char *scope_of(const char *name)
+static const char *scope_of(struct hlo_reader *r, const char *name)
 {
 	static const char main[] = "jit(main)/";
 	const char *rest = jax_text_within(name), *last, *parameters;
@@ -119,7 +114,7 @@ static char *scope_of(const char *name)
 		rest += sizeof(main) - 1;
 	last = last_separator(rest);
 	parameters = strchr(last ? last : rest, '[');
-	return mem_copy_text(rest, parameters && parameters > rest ? (size_t)(parameters - rest) : strlen(rest));
+	return text_keep(r, rest, parameters && parameters > rest ? (size_t)(parameters - rest) : strlen(rest));
 }
 
 /* Names without '%': older and newer texts differ in it. */
@@ -135,8 +130,7 @@ static void read_computation(struct hlo_reader *r, const char *line)
 	const char *name = after(line, "ENTRY ");
 
 	name = bare(name ? name : line);
-	part_add(&r->computations, name, strcspn(name, " "));
-	*map_put(&r->by_name, hash_text(r->computations.items[r->computations.count - 1].name), 0, NULL) =
+	*map_put(&r->by_name, hash_text(part_add(r, &r->computations, name, strcspn(name, " "))->name), 0, NULL) =
 		r->computations.count;
 }
 
@@ -168,13 +162,7 @@ static void read_line(const struct hlo_reader *r, const char *metadata, struct b
 	if (location)
 		file = map_find(&r->numbers, TABLE_FILES, *location >> 32);
 	if (file)
-		buffer_print(ret, "%s:%u", r->files.items[*file - 1], (unsigned)*location);
-}
-
-static void origin_copy(struct hlo_part *to, const struct hlo_part *from)
-{
-	mem_replace_text(&to->scope, mem_copy_text(from->scope, strlen(from->scope)));
-	mem_replace_text(&to->line, mem_copy_text(from->line, strlen(from->line)));
+		buffer_print(ret, "%s:%u", interner_field(&r->modules->texts, *file, 0), (unsigned)*location);
 }
 
 /* A fusion that has no metadata has those of what is fused. */
@@ -189,34 +177,32 @@ static void read_instruction(struct hlo_reader *r, const char *line)
 	if (!r->computations.count)
 		return;
 	name = bare(name + (is_root ? sizeof(root) - 1 : 0));
-	i = part_add(&r->instructions, name, strcspn(name, ", "));
+	i = part_add(r, &r->instructions, name, strcspn(name, ", "));
 	i->computation = r->computations.count - 1;
 	if (metadata) {
 		quoted_after(metadata, "op_name=\"", &op_name);
-		mem_replace_text(&i->scope, scope_of(buffer_string(&op_name)));
 		read_line(r, metadata, &place);
-		mem_replace_text(&i->line, mem_copy_text(buffer_string(&place), place.size));
+		i->origin.scope = scope_of(r, buffer_string(&op_name));
+		i->origin.line = text_keep(r, buffer_string(&place), place.size);
 	}
 	if (called)
 		called->is_fused = true;
-	if (called && !*i->scope)
-		origin_copy(i, called);
+	if (called && !*i->origin.scope)
+		i->origin = called->origin;
 	computation = &r->computations.items[i->computation];
-	if (*i->scope && (is_root || !computation->has_root))
-		origin_copy(computation, i);
-	computation->has_root |= is_root && *i->scope;
+	if (*i->origin.scope && (is_root || !computation->has_root))
+		computation->origin = i->origin;
+	computation->has_root |= is_root && *i->origin.scope;
 }
 
 static void read_entry(struct hlo_reader *r, const char *line)
 {
 	uint64_t number = strtoull(line, NULL, 10), value = 0;
-	struct buffer file = {0};
+	SCOPED(buffer) file = {0};
 
 	if (r->table == TABLE_FILES) {
 		quoted_after(line, "\"", &file);
-		texts_add(&r->files, "%s", buffer_string(&file));
-		buffer_done(&file);
-		value = r->files.count;
+		value = interner_text_number(&r->modules->texts, buffer_string(&file));
 	} else if (r->table == TABLE_LOCATIONS) {
 		value = number_after(line, "{file_name_id=") << 32 | (uint32_t)number_after(line, " line=");
 	} else if (r->table == TABLE_FRAMES) {
@@ -228,15 +214,15 @@ static void read_entry(struct hlo_reader *r, const char *line)
 
 static void read_module_line(struct hlo_reader *r, const char *line)
 {
-	static const char module[] = "HloModule ";
+	const char *module = text_begins_with(line, "HloModule ") ? after(line, " ") : NULL;
 	size_t length = strlen(line);
 
 	if (*line == ' ')
 		read_instruction(r, line);
 	else if (length && line[length - 1] == '{')
 		read_computation(r, line);
-	else if (!strncmp(line, module, sizeof(module) - 1))
-		r->module = hash_bytes(line + sizeof(module) - 1, strcspn(line + sizeof(module) - 1, ","));
+	else if (module)
+		r->module = hash_bytes(module, strcspn(module, ","));
 	else if (*line >= '0' && *line <= '9')
 		read_entry(r, line);
 	for (size_t i = 0; i < sizeof(titles) / sizeof(*titles); i++)
@@ -246,41 +232,36 @@ static void read_module_line(struct hlo_reader *r, const char *line)
 
 /* ---- modules ---- */
 
-static void name_origin(struct jax_modules *m, uint64_t module, const char *name, const struct hlo_part *p)
+static void name_origin(struct jax_modules *m, uint64_t module, const char *name, struct jax_origin origin)
 {
 	bool is_new;
 	uint64_t *place = map_put(&m->by_name, module, hash_text(name), &is_new);
-	struct jax_origin *o;
+	struct jax_origin *known;
 
 	if (is_new) {
-		list_add(m, (struct jax_origin){.scope = mem_copy_text(p->scope, strlen(p->scope)),
-						.line = mem_copy_text(p->line, strlen(p->line))});
+		list_add(m, origin);
 		*place = m->count;
 		return;
 	}
-	o = &m->items[*place - 1];
-	if (strcmp(o->scope, p->scope) != 0)
-		mem_replace_text(&o->scope, mem_copy_text(several, sizeof(several) - 1));
-	if (strcmp(o->line, p->line) != 0)
-		mem_replace_text(&o->line, mem_copy_text("", 0));
+	known = &m->items[*place - 1];
+	if (strcmp(known->scope, origin.scope) != 0)
+		known->scope = several;
+	if (strcmp(known->line, origin.line) != 0)
+		known->line = "";
 }
 
 static void name_origins(struct hlo_reader *r)
 {
-	list_each(struct hlo_part, p, &r->instructions) {
-		bool is_other = false;
+	list_each(const struct hlo_part, p, &r->instructions) {
+		SCOPED(buffer) other = {0};
 
 		if (r->computations.items[p->computation].is_fused)
 			continue;
-		name_origin(r->modules, r->module, p->name, p);
-		for (char *c = p->name; *c; c++) {
-			if (*c != '.' && *c != '-')
-				continue;
-			*c = '_';
-			is_other = true;
-		}
-		if (is_other)
-			name_origin(r->modules, r->module, p->name, p);
+		name_origin(r->modules, r->module, p->name, p->origin);
+		for (const char *c = p->name; *c; c++)
+			buffer_add(&other, *c == '.' || *c == '-' ? "_" : c, 1);
+		if (strcmp(buffer_string(&other), p->name) != 0)
+			name_origin(r->modules, r->module, buffer_string(&other), p->origin);
 	}
 }
 
@@ -297,9 +278,8 @@ static void module_read(struct jax_modules *m, char *text)
 	name_origins(&r);
 	map_done(&r.numbers);
 	map_done(&r.by_name);
-	texts_done(&r.files);
-	parts_done(&r.computations);
-	parts_done(&r.instructions);
+	free(r.computations.items);
+	free(r.instructions.items);
 }
 
 void jax_modules_make(struct jax_modules *m, const struct trace *t)
@@ -322,11 +302,8 @@ void jax_modules_make(struct jax_modules *m, const struct trace *t)
 
 void jax_modules_done(struct jax_modules *m)
 {
-	for (size_t i = 0; i < m->count; i++) {
-		free(m->items[i].scope);
-		free(m->items[i].line);
-	}
 	free(m->items);
+	interner_done(&m->texts);
 	map_done(&m->by_name);
 	*m = (struct jax_modules){0};
 }

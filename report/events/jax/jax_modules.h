@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the operations of XLA come from, as the texts of its modules say (preload/python/annotate_jax_module.h). */
+/* Where the operations of XLA come from, as the texts of its modules say (preload/python/annotate_jax.py). */
 #pragma once
 
+#include "report/base/interner.h"
 #include "report/read/reader.h"
 
 struct jax_origin {
 	/* "attention/dot_general": the path of jax.named_scope and transformations, and the primitive. "(several)":
 	 * modules of this name differ in it. "": not known */
-	char *scope;
-	char *line; /* "/home/a/train.py:17"; "": not known, or modules differ in it */
+	const char *scope;
+	const char *line; /* "/home/a/train.py:17"; "": not known, or modules differ in it */
 };
 
 struct jax_modules {
 	struct jax_origin *items;
 	size_t count, capacity;
+	struct interner texts;
 	struct map by_name; /* hashes of the module's name and of the operation's -> position + 1 */
 };
 
