@@ -130,13 +130,13 @@ static void add_functions(struct compilations *p)
 		const struct jax_function *f = &p->functions.items[i];
 		uint32_t row;
 
-		if (!f->compilations)
+		if (!f->counts[JAX_COMPILE])
 			continue;
 		p->has_jax = true;
 		row = rule_call_row(p->rules, &p->aggregate, f->image, 0, (unsigned)i + 1,
 				    aggregate_field(&p->functions.keys.rows[i], 1), f->stack);
-		set_times(p, row, f->compilations);
-		aggregate_add_total(&p->aggregate, row, f->compilations, jax_compile_ns(f));
+		set_times(p, row, f->counts[JAX_COMPILE]);
+		aggregate_add_total(&p->aggregate, row, f->counts[JAX_COMPILE], jax_compile_ns(f));
 		p->aggregate.rows[row].most = f->longest_ns;
 	}
 }

@@ -38,7 +38,8 @@ void summary_jax(const struct report_context *context, struct buffer *out)
 		f = &functions.items[order[0]];
 		buffer_print(out, "%-*s ", SUMMARY_LABEL, "JAX");
 		text_fit(out, aggregate_field(&functions.keys.rows[order[0]], 0), FUNCTION_WIDTH);
-		buffer_print(out, ": compiled %" PRIu64 " time%s, ", f->compilations, f->compilations == 1 ? "" : "s");
+		buffer_print(out, ": compiled %" PRIu64 " time%s, ", f->counts[JAX_COMPILE],
+			     f->counts[JAX_COMPILE] == 1 ? "" : "s");
 		rule_time(out, jax_compile_ns(f));
 		if (f->change) {
 			buffer_text(out, ", for a change of ");

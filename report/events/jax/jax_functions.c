@@ -57,6 +57,7 @@ static void add_range(struct jax_scan *g, size_t node)
 {
 	const struct nvtx_node *n = &g->ranges.tree.nodes[node];
 	const struct jax_place *p = &g->ranges.places[node];
+	enum jax_kind kind = p->kind == JAX_BUILD ? JAX_COMPILE : p->kind;
 	uint64_t ns = clock_map_duration(g->scan.clock, p->self);
 	struct jax_function *f;
 	uint32_t row;
@@ -66,19 +67,10 @@ static void add_range(struct jax_scan *g, size_t node)
 	row = function_row(g, node);
 	f = &g->functions->items[row];
 	f->image = f->image ? f->image : g->scan.image;
-	f->trace_ns += p->kind == JAX_TRACE ? ns : 0;
-	f->lower_ns += p->kind == JAX_LOWER ? ns : 0;
-	f->compile_ns += p->kind == JAX_COMPILE || p->kind == JAX_BUILD ? ns : 0;
-	f->compilations += p->kind == JAX_COMPILE || p->kind == JAX_BUILD;
-	if ((p->kind == JAX_COMPILE || p->kind == JAX_BUILD) && ns > f->longest_ns)
+	f->ns[kind] += ns;
+	f->counts[kind]++;
+	if (kind == JAX_COMPILE && ns > f->longest_ns)
 		f->longest_ns = ns;
-	f->cache_requests += p->kind == JAX_REQUEST;
-	f->cache_hits += p->kind == JAX_HIT;
-	f->cache_writes += p->kind == JAX_WRITE;
-	f->calls += p->kind == JAX_RUN;
-	f->call_ns += p->kind == JAX_RUN ? ns : 0;
-	f->modules += p->kind == JAX_MODULE;
-	f->module_ns += p->kind == JAX_MODULE ? ns : 0;
 	if (p->kind == JAX_MISS) {
 		texts_add(&g->functions->changes, "%s", interner_field(&g->ranges.names, p->full, 0));
 		f->change = g->functions->changes.items[g->functions->changes.count - 1];
@@ -143,9 +135,11 @@ void jax_functions_make(const struct report_context *c, struct jax_functions *re
 		jax_ranges_done(&g.ranges);
 	}
 	list_each(struct jax_function, f, ret) {
-		f->change = f->compilations > 1 ? f->change : NULL;
-		f->runs = f->calls ? f->calls : f->modules;
-		f->run_ns = f->calls ? f->call_ns : f->module_ns;
+		enum jax_kind run = f->counts[JAX_RUN] ? JAX_RUN : JAX_MODULE;
+
+		f->change = f->counts[JAX_COMPILE] > 1 ? f->change : NULL;
+		f->runs = f->counts[run];
+		f->run_ns = f->ns[run];
 	}
 	map_done(&g.stacks);
 }

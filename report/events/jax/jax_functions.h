@@ -6,13 +6,11 @@
 #include "report/events/scan.h"
 
 struct jax_function {
-	/* ns; the phases of another function within a phase are that function's */
-	uint64_t trace_ns, lower_ns, compile_ns;
-	uint64_t compilations, longest_ns; /* longest_ns: of compile_ns */
-	/* of JAX's persistent cache: what it was asked for, had, and was given */
-	uint64_t cache_requests, cache_hits, cache_writes;
-	uint64_t runs, run_ns; /* calls, without what they compiled; without --jax the modules that XLA executed */
-	uint64_t calls, modules, call_ns, module_ns; /* of both kinds */
+	/* By enum jax_kind; BUILD counts as COMPILE, a RUN is without what it compiled. The phases of another function
+	 * within a phase are that function's. */
+	uint64_t ns[JAX_KINDS], counts[JAX_KINDS];
+	uint64_t longest_ns; /* of COMPILE */
+	uint64_t runs, run_ns; /* RUN; without --jax MODULE */
 	const char *change; /* why it was traced again the last time, as JAX explains it; NULL: not known */
 	uint64_t kernels, device_ns; /* device_ns: of copies and memsets as well */
 	/* The stack that caused most of its compilation; 0: none was taken. Without one, `image` is one that has it. */
@@ -31,7 +29,7 @@ struct jax_functions {
 
 static inline uint64_t jax_compile_ns(const struct jax_function *f)
 {
-	return f->trace_ns + f->lower_ns + f->compile_ns;
+	return f->ns[JAX_TRACE] + f->ns[JAX_LOWER] + f->ns[JAX_COMPILE];
 }
 
 /* Reads all images. The caller frees *ret with jax_functions_done. */

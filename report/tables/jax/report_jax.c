@@ -29,10 +29,10 @@ void report_jax_sum(const struct report_context *c, struct table *table)
 
 		table_part(table, (double)jax_compile_ns(f), (double)all);
 		table_number(table, jax_compile_ns(f));
-		table_number(table, f->trace_ns);
-		table_number(table, f->lower_ns);
-		table_number(table, f->compile_ns);
-		table_number(table, f->compilations);
+		table_number(table, f->ns[JAX_TRACE]);
+		table_number(table, f->ns[JAX_LOWER]);
+		table_number(table, f->ns[JAX_COMPILE]);
+		table_number(table, f->counts[JAX_COMPILE]);
 		table_number(table, f->runs);
 		table_number(table, f->run_ns);
 		table_real_if(table, f->runs, (double)f->run_ns / (double)f->runs);
@@ -61,16 +61,17 @@ void report_jax_cache_sum(const struct report_context *c, struct table *table)
 	for (size_t i = 0; i < functions.count; i++) {
 		const struct jax_function *f = &functions.items[order[i]];
 		const struct aggregate_row *row = &functions.keys.rows[order[i]];
+		uint64_t requests = f->counts[JAX_REQUEST], hits = f->counts[JAX_HIT];
 		size_t field;
 
-		if (!f->cache_requests && !f->cache_hits && !f->cache_writes)
+		if (!requests && !hits && !f->counts[JAX_WRITE])
 			continue;
 		field = by_key_cell(c, table, row);
-		table_number(table, f->cache_hits);
-		table_number(table, f->cache_requests > f->cache_hits ? f->cache_requests - f->cache_hits : 0);
-		table_number(table, f->cache_writes);
-		table_number(table, f->compilations);
-		table_number(table, f->compile_ns);
+		table_number(table, hits);
+		table_number(table, rest_of(requests, hits));
+		table_number(table, f->counts[JAX_WRITE]);
+		table_number(table, f->counts[JAX_COMPILE]);
+		table_number(table, f->ns[JAX_COMPILE]);
 		table_text(table, aggregate_field(row, field));
 	}
 	if (!table_rows(table))

@@ -14,7 +14,6 @@
 enum op_source { OP_RANGE, OP_KERNEL, OP_COMMAND_BUFFER, OP_OUTSIDE };
 enum { FIELDS = 6 };
 static const char *const source_names[] = {"range", "kernel", "command buffer", "outside"};
-static const char command_buffer[] = "command_buffer"; /* XLA's names of these begin with it */
 
 struct op_sum {
 	uint64_t device_ns, kernels, host_ns, instances;
@@ -98,7 +97,7 @@ static void add_correlated(void *context, const struct correlated *k)
 	o->op = o->function = NVTX_NO_PARENT;
 	if (k->thread)
 		attribute_ranges(&o->ranges.tree, k, o, take_node);
-	is_named = o->op != NVTX_NO_PARENT && strncmp(op_name(o, o->op), command_buffer, strlen(command_buffer)) != 0;
+	is_named = o->op != NVTX_NO_PARENT && !text_begins_with(op_name(o, o->op), "command_buffer");
 	for (size_t i = 0; i < k->record_count; i++) {
 		struct tf_device_operation operation;
 		bool is_known = device_operation(k->image->trace, k->records[i].operation, &operation), is_whole;
@@ -151,11 +150,6 @@ static int ops_in_order(size_t i, size_t k, const void *context)
 									   : o->keys.rows[k].key_size);
 }
 
-static void text_if(struct table *table, const char *text)
-{
-	table_text_if(table, *text, text);
-}
-
 static void ops_fill(struct jax_ops *o, struct table *table)
 {
 	SCOPED_MEMORY size_t *order = places_in_order(o->count, ops_in_order, o);
@@ -174,7 +168,7 @@ static void ops_fill(struct jax_ops *o, struct table *table)
 		table_number(table, s->instances);
 		table_text(table, aggregate_field(row, 0));
 		for (size_t field = 1; field < FIELDS; field++)
-			text_if(table, aggregate_field(row, field));
+			table_text_if(table, *aggregate_field(row, field), aggregate_field(row, field));
 	}
 }
 
