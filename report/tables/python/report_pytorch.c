@@ -25,7 +25,6 @@ struct operator_sum {
 		int64_t self, total; /* allocated minus freed */
 		uint64_t peak;	     /* in use when the process used most */
 	} memory[TENSOR_PLACES];
-	size_t open; /* number of open ranges, while ranges are read */
 };
 
 /* The operator of a range. */
@@ -126,53 +125,48 @@ static bool is_same_operator(const struct operators *o, uint32_t row, uint32_t o
 		       aggregate_field(&o->scan.aggregate->rows[other], field));
 }
 
-/* Ranges of one domain nest: those around a range are the previous ones that have not ended. Calls visit for each
- * operator with the innermost one around it. */
-static void visit_nested(struct operators *o, void (*visit)(struct operators *o, size_t i, size_t around))
+/* The innermost operator around one that is no longer an operator, or this one. */
+static size_t operator_at(const struct operators *o, size_t node)
 {
-	const struct nvtx_node *nodes = o->tree.nodes;
-	size_t *open = mem_alloc((o->tree.count + 1) * sizeof(*open)), count = 0;
-
-	for (size_t i = 0; i < o->tree.count; i++) {
-		if (o->places[i].row == SCAN_NO_ROW)
-			continue;
-		for (; count &&
-		       (nodes[open[count - 1]].thread != nodes[i].thread || nodes[open[count - 1]].end < nodes[i].end);
-		     count--)
-			o->items[o->places[open[count - 1]].row].open--;
-		visit(o, i, count ? open[count - 1] : NVTX_NO_PARENT);
-		o->items[o->places[i].row].open++;
-		open[count++] = i;
-	}
-	while (count)
-		o->items[o->places[open[--count]].row].open--;
-	free(open);
+	while (node != NVTX_NO_PARENT && o->places[node].row == SCAN_NO_ROW)
+		node = o->places[node].around;
+	return node;
 }
 
-static void place_around(struct operators *o, size_t i, size_t around)
-{
-	o->places[i].around = around;
-	if (around != NVTX_NO_PARENT)
-		o->places[around].children++;
-}
-
-static void place_self(struct operators *o, size_t i, size_t around)
+static void place_self(struct operators *o, size_t i)
 {
 	struct range_operator *p = &o->places[i];
 
-	p->is_within_its_like = o->items[p->row].open > 0;
+	p->around = operator_at(o, p->around);
+	for (size_t k = p->around; k != NVTX_NO_PARENT && !p->is_within_its_like; k = o->places[k].around)
+		p->is_within_its_like = o->places[k].row == p->row;
 	p->self = o->tree.nodes[i].end - o->tree.nodes[i].start;
-	if (around != NVTX_NO_PARENT)
-		o->places[around].self -= p->self < o->places[around].self ? p->self : o->places[around].self;
+	if (p->around != NVTX_NO_PARENT)
+		o->places[p->around].self = rest_of(o->places[p->around].self, p->self);
 }
 
-/* If an operator has a single inner operator, and both have the same name, they count as one call, as in
- * torch.profiler: PyTorch redispatches aten::mean to an overload of aten::mean. */
+/* Ranges of one domain nest: those around a range are the previous one and those around that. If an operator has a
+ * single inner operator, and both have the same name, they count as one call, as in torch.profiler: PyTorch
+ * redispatches aten::mean to an overload of aten::mean. */
 static void find_places(struct operators *o)
 {
-	for (size_t i = 0; i < o->tree.count; i++)
-		o->places[i].row = operator_row_of(o, i);
-	visit_nested(o, place_around);
+	const struct nvtx_node *nodes = o->tree.nodes;
+	size_t last = NVTX_NO_PARENT;
+
+	for (size_t i = 0; i < o->tree.count; i++) {
+		struct range_operator *p = &o->places[i];
+
+		p->row = operator_row_of(o, i);
+		if (p->row == SCAN_NO_ROW)
+			continue;
+		while (last != NVTX_NO_PARENT &&
+		       (nodes[last].thread != nodes[i].thread || nodes[last].end < nodes[i].end))
+			last = o->places[last].around;
+		p->around = last;
+		if (last != NVTX_NO_PARENT)
+			o->places[last].children++;
+		last = i;
+	}
 	for (size_t i = o->tree.count; i-- > 0;) {
 		const struct range_operator *p = &o->places[i],
 					    *around = p->row == SCAN_NO_ROW || p->around == NVTX_NO_PARENT
@@ -182,7 +176,9 @@ static void find_places(struct operators *o)
 		if (around && around->children == 1 && is_same_operator(o, p->row, around->row))
 			o->places[i].row = SCAN_NO_ROW;
 	}
-	visit_nested(o, place_self);
+	for (size_t i = 0; i < o->tree.count; i++)
+		if (o->places[i].row != SCAN_NO_ROW)
+			place_self(o, i);
 }
 
 static void add_cpu(struct operators *o)
@@ -319,11 +315,9 @@ static bool is_passed_on(const struct operators *o, size_t node, const struct ma
 	struct operator_work work;
 	struct operator_text t;
 	SCOPED(buffer) text = {0};
-	bool is = parent != NVTX_NO_PARENT && o->places[parent].row != SCAN_NO_ROW;
 
-	is = is && parse_node(o, parent, &text, &t) && operator_class_of(&t.name) == OPERATOR_CONVOLUTION &&
-	     work_of(o, parent, results, &work);
-	return is;
+	return parent != NVTX_NO_PARENT && o->places[parent].row != SCAN_NO_ROW && parse_node(o, parent, &text, &t) &&
+	       operator_class_of(&t.name) == OPERATOR_CONVOLUTION && work_of(o, parent, results, &work);
 }
 
 /* The tree lists an operator before its inner operators, so a loop from the end visits the inner operators first. */
