@@ -69,14 +69,13 @@ static bool is_list(const struct operator_field *f)
 
 bool chrome_pytorch_name(struct chrome *w, const struct nvtx_range *r, const char *phase)
 {
-	const struct blob *b = r->domain ? NULL : trace_definition(w->timeline.image->trace, TF_BLOB_STRING, r->text);
 	struct operator_text o;
 	SCOPED(buffer) name = {0};
 	bool has_fields, is_one;
 
 	buffer_clear(&w->operator);
-	if (b)
-		trace_text(w->timeline.image->trace, b, &w->operator);
+	if (!r->domain)
+		trace_definition_text(w->timeline.image->trace, TF_BLOB_STRING, r->text, &w->operator);
 	has_fields = operator_text_parse(buffer_string(&w->operator), &o);
 	is_one = is_operator(&o, has_fields);
 	if (!is_one && !has_fields)
@@ -138,14 +137,12 @@ void chrome_pytorch_args(struct chrome *w, const struct nvtx_range *r)
 static bool step_number(struct chrome *w, const struct nvtx_range *r, uint64_t *ret)
 {
 	static const char word[] = "step";
-	const struct blob *b = trace_definition(w->timeline.image->trace, TF_BLOB_STRING, r->text);
 	struct buffer *text = &w->scratch;
 	const char *number;
 	char *end;
 
 	buffer_clear(text);
-	if (b)
-		trace_text(w->timeline.image->trace, b, text);
+	trace_definition_text(w->timeline.image->trace, TF_BLOB_STRING, r->text, text);
 	if (strncasecmp(buffer_string(text), word, strlen(word)) != 0)
 		return false;
 	number = buffer_string(text) + strlen(word);

@@ -248,8 +248,9 @@ size_t trace_blob(const struct trace *t, const struct blob *b, void *ret, size_t
  * outermost one: outer ones may be missing. */
 bool trace_stack_is_cut(const struct trace *t, const struct blob *b);
 
-/* Appends a blob's text. */
+/* Appends a blob's text; that of a definition. False: there is none. */
 void trace_text(const struct trace *t, const struct blob *b, struct buffer *ret);
+bool trace_definition_text(const struct trace *t, enum tf_blob_kind type, uint32_t id, struct buffer *ret);
 
 /* The call that the thread is in, of nested calls the innermost one: its function id and start. False: none. */
 bool thread_current(const struct trace_thread *thread, uint32_t *ret_function, uint64_t *ret_start);

@@ -63,13 +63,11 @@ bool trace_stack_is_cut(const struct trace *t, const struct blob *b)
 static void operator_text(const struct trace *t, const struct blob *b, struct buffer *ret)
 {
 	const uint64_t *arg = (const uint64_t *)(t->bytes.data + b->offset);
-	const struct blob *words = trace_definition(t, TF_BLOB_STRING, (uint32_t)tf_event_last(arg[-1]));
 	uint64_t sequence = tf_arg_value(*arg);
 	SCOPED(buffer) text = {0};
 	const char *sizes;
 
-	if (words)
-		trace_text(t, words, &text);
+	trace_definition_text(t, TF_BLOB_STRING, (uint32_t)tf_event_last(arg[-1]), &text);
 	sizes = strstr(buffer_string(&text), ", sizes = ");
 	buffer_add(ret, buffer_string(&text), sizes ? (size_t)(sizes - text.data) : text.size);
 	if (sequence)
@@ -93,6 +91,15 @@ void trace_text(const struct trace *t, const struct blob *b, struct buffer *ret)
 		if (!text[i])
 			text[i] = (char)0xff;
 	buffer_add(ret, text, size);
+}
+
+bool trace_definition_text(const struct trace *t, enum tf_blob_kind type, uint32_t id, struct buffer *ret)
+{
+	const struct blob *b = trace_definition(t, type, id);
+
+	if (b)
+		trace_text(t, b, ret);
+	return b;
 }
 
 static bool call_in_progress(const struct trace_thread *thread, uint64_t word, uint32_t *ret_function,

@@ -58,17 +58,14 @@ static int parse_range_spec(struct range_search *s, const char *spec, struct err
 
 static bool is_domain(const struct range_search *s, const struct trace *t, uint32_t domain)
 {
-	const struct blob *name = domain ? trace_definition(t, TF_BLOB_DOMAIN, domain) : NULL;
 	SCOPED(buffer) text = {0};
 
 	if (!s->domain.data || !*s->domain.data)
 		return !domain;
 	if (!strcmp(s->domain.data, "*"))
 		return true;
-	if (name)
-		trace_text(t, name, &text);
-	buffer_add(&text, "", 1);
-	return domain && !strcmp(text.data, s->domain.data);
+	return domain && trace_definition_text(t, TF_BLOB_DOMAIN, domain, &text) &&
+	       !strcmp(buffer_string(&text), s->domain.data);
 }
 
 static void remember_name(struct range_search *s, const struct nvtx_range *r, const char *text)
@@ -79,11 +76,8 @@ static void remember_name(struct range_search *s, const struct nvtx_range *r, co
 		return;
 	buffer_text(&name, text);
 	if (r->domain) {
-		const struct blob *domain = trace_definition(s->image->trace, TF_BLOB_DOMAIN, r->domain);
-
 		buffer_text(&name, "@");
-		if (domain)
-			trace_text(s->image->trace, domain, &name);
+		trace_definition_text(s->image->trace, TF_BLOB_DOMAIN, r->domain, &name);
 	}
 	buffer_add(&name, "", 1);
 	for (size_t i = 0; i < s->seen.count; i++)

@@ -275,17 +275,10 @@ bool nvtx_has_operators(const struct model *m)
 
 void nvtx_name(const struct trace *t, uint32_t domain, uint32_t text, struct buffer *ret)
 {
-	const struct blob *name = trace_definition(t, TF_BLOB_DOMAIN, domain),
-			  *words = trace_definition(t, TF_BLOB_STRING, text);
-
-	if (domain && name)
-		trace_text(t, name, ret);
-	else if (domain)
+	if (domain && !trace_definition_text(t, TF_BLOB_DOMAIN, domain, ret))
 		buffer_print(ret, "domain %u", domain);
 	if (domain)
 		buffer_text(ret, ":");
-	if (words)
-		trace_text(t, words, ret);
-	else
+	if (!trace_definition_text(t, TF_BLOB_STRING, text, ret))
 		buffer_print(ret, "(text %u lost)", text);
 }

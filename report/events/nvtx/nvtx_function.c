@@ -24,15 +24,13 @@ void nvtx_functions_done(struct nvtx_functions *f)
 bool nvtx_function_find(const struct nvtx_functions *f, uint32_t domain, uint32_t text, struct nvtx_function *ret)
 {
 	const struct trace *t = f->definitions.trace;
-	const struct blob *blob = trace_definition(t, TF_BLOB_STRING, text);
 	const struct nvtx_definition *n;
 	SCOPED(buffer) b = {0};
 	const uint64_t *place;
 	bool is_found;
 
-	if (!blob)
+	if (!trace_definition_text(t, TF_BLOB_STRING, text, &b))
 		return false;
-	trace_text(t, blob, &b);
 	place = map_find(&f->named, domain, hash_bytes(buffer_string(&b), b.size));
 	n = place ? &f->definitions.items[*place] : NULL;
 	is_found = n && !strcmp(n->name, buffer_string(&b)) &&

@@ -48,12 +48,10 @@ static void nvtx_names_add_image(const struct image *image, struct table *table)
 
 	nvtx_definitions_make(&d, image->trace);
 	list_each(const struct nvtx_definition, n, &d) {
-		const struct blob *domain =
-			n->head.domain ? trace_definition(image->trace, TF_BLOB_DOMAIN, n->head.domain) : NULL;
 		SCOPED(buffer) name = {0};
 
-		if (domain)
-			trace_text(image->trace, domain, &name);
+		if (n->head.domain)
+			trace_definition_text(image->trace, TF_BLOB_DOMAIN, n->head.domain, &name);
 		table_number(table, image->pid);
 		table_text(table, buffer_string(&name));
 		table_text(table, kind_of(&n->head));

@@ -65,15 +65,12 @@ static uint32_t group_node(struct import_tree *m, uint64_t ticks)
 
 static bool is_import(struct import_tree *m, uint32_t domain)
 {
-	const struct blob *name;
 	SCOPED(buffer) text = {0};
 
 	if (!domain || domain == m->domain || domain == m->other)
 		return domain && domain == m->domain;
-	name = trace_definition(m->scan.image->trace, TF_BLOB_DOMAIN, domain);
-	if (name)
-		trace_text(m->scan.image->trace, name, &text);
-	if (text.data && !strcmp(text.data, domain_name))
+	trace_definition_text(m->scan.image->trace, TF_BLOB_DOMAIN, domain, &text);
+	if (!strcmp(buffer_string(&text), domain_name))
 		m->domain = domain;
 	else
 		m->other = domain;
@@ -85,15 +82,11 @@ static uint32_t module_name(struct import_tree *m, uint32_t text)
 {
 	bool is_new;
 	uint64_t *name = map_put(&m->texts, text, 0, &is_new);
-	const struct blob *words;
 	SCOPED(buffer) key = {0};
 
 	if (!is_new)
 		return (uint32_t)*name;
-	words = trace_definition(m->scan.image->trace, TF_BLOB_STRING, text);
-	if (words)
-		trace_text(m->scan.image->trace, words, &key);
-	else
+	if (!trace_definition_text(m->scan.image->trace, TF_BLOB_STRING, text, &key))
 		buffer_text(&key, "(lost)");
 	buffer_add(&key, "", 1);
 	*name = aggregate_row(&m->names, key.data, key.size);

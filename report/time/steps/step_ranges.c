@@ -44,13 +44,10 @@ enum range_role step_role(const char *name)
  * writes the steps of its profiler and of optimizers as operators, too: "Optimizer.step#SGD.step, op_id = 12". */
 bool step_name(const struct trace *t, uint32_t string, struct buffer *ret)
 {
-	const struct blob *text = trace_definition(t, TF_BLOB_STRING, string);
 	struct operator_text operator;
 	size_t kept = 0;
 
-	if (text)
-		trace_text(t, text, ret);
-	if (!ret->size)
+	if (!trace_definition_text(t, TF_BLOB_STRING, string, ret) || !ret->size)
 		return false;
 	if (operator_text_parse(ret->data, &operator)) {
 		enum range_role role = step_role(ret->data);

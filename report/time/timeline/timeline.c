@@ -39,13 +39,11 @@ bool timeline_launch(const struct timeline *t, uint32_t number, struct tf_launch
 
 static bool blob_text(const struct timeline *t, enum tf_blob_kind kind, uint64_t number, struct buffer *ret)
 {
-	const struct blob *b = trace_definition(t->image->trace, kind, (uint32_t)number);
+	bool is_known = trace_definition_text(t->image->trace, kind, (uint32_t)number, ret);
 
-	if (b)
-		trace_text(t->image->trace, b, ret);
-	else if (kind == TF_BLOB_STRING)
+	if (!is_known && kind == TF_BLOB_STRING)
 		buffer_print(ret, "(text %" PRIu64 " lost)", number);
-	return b;
+	return is_known;
 }
 
 /* "count=10 element=8 object=/data file=out.h5" */
