@@ -44,11 +44,7 @@ static size_t look_of(struct live_scan *s, const struct tf_jax_live *head)
 
 static void add_text(const struct live_scan *s, uint32_t id, struct buffer *key)
 {
-	const struct blob *b = trace_definition(s->image->trace, TF_BLOB_STRING, id);
-
-	if (b)
-		trace_text(s->image->trace, b, key);
-	else
+	if (!trace_definition_text(s->image->trace, TF_BLOB_STRING, id, key))
 		buffer_text(key, "?");
 	buffer_add(key, "", 1);
 }
@@ -186,7 +182,7 @@ uint64_t jax_executable_bytes(const struct jax_executable *e)
 	const struct tf_jax_executable *s = &e->sizes;
 	uint64_t all = s->arguments + s->outputs + s->temporary + s->code;
 
-	return s->aliased < all ? all - s->aliased : 0;
+	return rest_of(all, s->aliased);
 }
 
 static void read_executable(struct jax_executables *ret, const struct trace *t, const struct blob *blob)

@@ -25,14 +25,6 @@ struct placing {
 
 enum { AMBIGUOUS = UINT32_MAX };
 
-static void domain_name(const struct trace *t, uint32_t domain, struct buffer *ret)
-{
-	const struct blob *name = domain ? trace_definition(t, TF_BLOB_DOMAIN, domain) : NULL;
-
-	if (name)
-		trace_text(t, name, ret);
-}
-
 static bool has_domain(const struct trace *t, const char *first, const char *second)
 {
 	blobs_each(b, t, TF_BLOB_DOMAIN) {
@@ -80,7 +72,8 @@ static struct word word_of(struct placing *p, const struct nvtx_node *n)
 	struct word w = {0};
 	struct jax_text t;
 
-	domain_name(r->tree.image->trace, n->domain, &domain);
+	if (n->domain)
+		trace_definition_text(r->tree.image->trace, TF_BLOB_DOMAIN, n->domain, &domain);
 	nvtx_name(r->tree.image->trace, 0, n->text, &text);
 	if (jax_text_parse(buffer_string(&domain), buffer_string(&text), &t)) {
 		w.kind = t.kind;
@@ -126,15 +119,6 @@ static uint32_t function_of(struct placing *p, const struct word *w, size_t run)
 	return only && *only != AMBIGUOUS ? (uint32_t)*only - 1 : w->name;
 }
 
-/* Takes the duration of a phase from the phase or call around it. */
-static void take_time(struct jax_ranges *r, size_t phase, size_t around)
-{
-	uint64_t ticks = r->tree.nodes[phase].end - r->tree.nodes[phase].start;
-	uint64_t *self = &r->places[around].self;
-
-	*self -= ticks < *self ? ticks : *self;
-}
-
 /* The node around it has been placed. */
 static void place(struct placing *p, size_t i)
 {
@@ -162,8 +146,8 @@ static void place(struct placing *p, size_t i)
 	else
 		at->name = w->kind == JAX_OP || !w->kind ? w->name : function_of(p, w, run);
 	is_timed = jax_is_phase(at->kind) || at->kind == JAX_BUILD;
-	if (is_timed && timed != NVTX_NO_PARENT)
-		take_time(r, i, timed);
+	if (is_timed && timed != NVTX_NO_PARENT) /* the phase or call around it is without it */
+		r->places[timed].self = rest_of(r->places[timed].self, n->end - n->start);
 	p->run[i] = w->kind == JAX_RUN ? i : run;
 	p->timed[i] = is_timed || (w->kind == JAX_RUN && !is_in_phase) ? i : timed;
 }

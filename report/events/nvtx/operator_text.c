@@ -233,17 +233,15 @@ const char *const operator_phases[OPERATOR_PHASES] = {
  * the closure that evaluates the model. */
 enum operator_phase operator_phase(const char *text, enum operator_phase outer)
 {
-	static const char step[] = "Optimizer.", loader[] = "enumerate(DataLoader)";
-	static const char engine[] = "autograd::engine::", node[] = "torch::autograd::";
 	struct operator_text t;
 
 	operator_text_parse(text, &t);
-	if (operator_is_backward(&t.name) || !strncmp(text, engine, strlen(engine)) ||
-	    !strncmp(text, node, strlen(node)))
+	if (operator_is_backward(&t.name) || text_begins_with(text, "autograd::engine::") ||
+	    text_begins_with(text, "torch::autograd::"))
 		return OPERATOR_BACKWARD;
 	if (outer == OPERATOR_UPDATE && t.seq.length && *t.seq.text != '-')
 		return OPERATOR_FORWARD;
-	if (!strncmp(text, step, strlen(step)))
+	if (text_begins_with(text, "Optimizer."))
 		return OPERATOR_UPDATE;
-	return strncmp(text, loader, strlen(loader)) ? OPERATOR_NO_PHASE : OPERATOR_DATA;
+	return text_begins_with(text, "enumerate(DataLoader)") ? OPERATOR_DATA : OPERATOR_NO_PHASE;
 }

@@ -303,10 +303,9 @@ static const struct known *known_find(const struct operator_field *name)
 
 enum operator_class operator_class_of(const struct operator_field *name)
 {
-	static const char node[] = "ConvolutionBackward";
 	const struct known *o = known_find(name);
 
-	if (name->length > sizeof(node) - 1 && !strncmp(name->text, node, sizeof(node) - 1))
+	if (text_begins_with(name->text, "ConvolutionBackward") && operator_is_backward(name))
 		return OPERATOR_CONVOLUTION_BACKWARD;
 	return o ? classes[o->form] : OPERATOR_ELEMENTWISE;
 }

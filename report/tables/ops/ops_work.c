@@ -119,8 +119,7 @@ static bool work_of_operator(const struct ops *o, size_t range, uint64_t seq, st
 
 	if (is_known && place)
 		ops_parse(o, *place - 1, &of_result, &result);
-	is_known = is_known && operator_work(&t, place ? &result.sizes : NULL, ret);
-	return is_known;
+	return is_known && operator_work(&t, place ? &result.sizes : NULL, ret);
 }
 
 static bool work_of_marker(const struct ops *o, const struct op *op, struct operator_work *ret)

@@ -9,6 +9,7 @@
 #include "report/events/cuda/graph_estimate.h"
 #include "report/events/energy/energy.h"
 #include "report/events/filter.h"
+#include "report/events/nvtx/operator_call.h"
 #include "report/events/stacks/heap.h"
 #include "report/events/stacks/lines.h"
 #include "report/events/stacks/source.h"
@@ -93,11 +94,6 @@ static void value_columns(const struct report_context *c, struct table *table)
 	}
 }
 
-static void number_cell(uint64_t value, bool is_sparse, struct table *table)
-{
-	table_number_if(table, !is_sparse || value, value);
-}
-
 /* is_sparse: zero values are left empty, so that the others stand out. */
 static void value_cells(const struct report_context *c, const struct line_values *v, uint64_t all, bool is_sparse,
 			struct table *table)
@@ -105,7 +101,7 @@ static void value_cells(const struct report_context *c, const struct line_values
 	table_real_if(table, !is_sparse || v->of[LINE_TOTAL], all ? 100 * (double)v->of[LINE_TOTAL] / (double)all : 0);
 	for (size_t i = 0; i < LINE_VALUES; i++) {
 		if (has_column(c, i))
-			number_cell(v->of[i], is_sparse, table);
+			table_number_if(table, !is_sparse || v->of[i], v->of[i]);
 		if (i == LINE_FLOPS && has_column(c, i))
 			rate_cells(v, table);
 	}
@@ -239,23 +235,20 @@ struct line_work {
 	struct lines *lines;
 };
 
-static void add_to(uint64_t *sum, uint64_t part)
-{
-	*sum = *sum > UINT64_MAX - part ? UINT64_MAX : *sum + part;
-}
-
 static void add_work(void *context, const struct image *image, const struct op *op, const struct ops_rate *rate,
 		     uint32_t stack)
 {
 	struct line_work *w = context;
 	uint64_t *row = map_find(&w->lines->stacks, (uint64_t)(image - w->context->model->images), stack);
 	double ns = rate->peak > 0 ? 1e9 * (double)rate->flops / rate->peak : 0;
+	uint64_t *of;
 
 	(void)op;
 	if (!row || !rate->is_known)
 		return;
-	add_to(&w->lines->values[*row - 1].of[LINE_FLOPS], rate->flops);
-	add_to(&w->lines->values[*row - 1].of[LINE_AT_PEAK], ns < 1.8e19 ? (uint64_t)ns : UINT64_MAX);
+	of = w->lines->values[*row - 1].of;
+	of[LINE_FLOPS] = add_sat(of[LINE_FLOPS], rate->flops);
+	of[LINE_AT_PEAK] = add_sat(of[LINE_AT_PEAK], ns < 1.8e19 ? (uint64_t)ns : UINT64_MAX);
 }
 
 /* ---- host memory in use ---- */
@@ -336,10 +329,8 @@ static uint64_t shares_of(const struct line_values *v, uint64_t ret[SHARES])
 {
 	const uint64_t *of = v->of;
 
-	uint64_t in_python = of[LINE_IN_OS] > of[LINE_NATIVE] ? of[LINE_IN_OS] - of[LINE_NATIVE] : 0;
-
-	ret[SHARE_PYTHON] = of[LINE_PYTHON] > in_python ? of[LINE_PYTHON] - in_python : 0;
-	ret[SHARE_NATIVE] = of[LINE_NATIVE] > of[LINE_IN_OS] ? of[LINE_NATIVE] - of[LINE_IN_OS] : 0;
+	ret[SHARE_PYTHON] = rest_of(of[LINE_PYTHON], rest_of(of[LINE_IN_OS], of[LINE_NATIVE]));
+	ret[SHARE_NATIVE] = rest_of(of[LINE_NATIVE], of[LINE_IN_OS]);
 	ret[SHARE_SYSTEM] = (int64_t)of[LINE_SYSTEM] > 0 ? of[LINE_SYSTEM] : 0;
 	return is_of_helpers(v) ? 0 : ret[SHARE_PYTHON] + ret[SHARE_NATIVE] + ret[SHARE_SYSTEM];
 }
