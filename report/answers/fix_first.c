@@ -378,6 +378,10 @@ static void propose_balance(struct choice *k, const struct role *r)
 	if (r->threads < 2)
 		return;
 	costs_of_balance(k->costs, k->partition, k->roles, r, k->least_ns, &b);
+	/* nobody knows what ended the waits for each other of those for which another role waits */
+	if (b.line && b.saves.saved_ns < k->least_ns &&
+	    (double)(b.most_ns - b.mean_ns) >= FUNCTION_LEAST * (double)b.most_ns && fix_first_waiting(k, r, NULL))
+		function_interval(b.most_ns - b.mean_ns, &b.saves);
 	cause.saves = b.saves;
 	cause.whole_ns = b.most_ns;
 	cause.actor = b.actor;
