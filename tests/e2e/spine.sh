@@ -328,6 +328,17 @@ like "$(report stats --summary meet.pillion | tr -s '\n ' ' ')" \
 	'FIX FIRST the 2 workers have unequal work: .* meet\.py:[45] work, .*; saves [0-9.]+ .*to .* if all had' \
 	'unequal work of workers that meet by signals'
 
+# Files that a module reads as it is imported are a part of the import.
+cat >lib/site-packages/tables.py <<'END_OF_MODULE'
+import os
+for _ in range(40000):
+    os.close(os.open(__file__, os.O_RDONLY))
+END_OF_MODULE
+printf 'import sys\nsys.path.insert(0, "lib/site-packages")\nimport tables\n' >files.py
+pillion -s cpu -o files "$python" files.py >out 2>err
+unlike "$(report stats --summary files.pillion)" 'opens, and reads and writes of less than 4' \
+	'what an import reads is a part of the import'
+
 # An import below a line that does more than that has only its own price.
 printf 'import sys\nsys.path.insert(0, "lib/site-packages")\nimport starts\nstarts.use(1.5)\n' >below.py
 pillion -s cpu -o below "$python" below.py >out 2>err

@@ -145,6 +145,16 @@ static bool is_of_users(struct os_calls *o, const struct image *image, uint32_t 
 	return *known > 1;
 }
 
+/* What a module reads as it is imported is a part of the import, which has a price by itself. */
+static bool is_of_import(struct os_calls *o, const struct image *image, uint32_t stack)
+{
+	uint64_t *known = map_put(&o->callers, stack, (uint64_t)(image - o->rules->context->model->images), NULL);
+
+	if (!*known)
+		*known = 1 + (stack && attribution_has_import(image, stack));
+	return *known > 1;
+}
+
 static bool os_counts(struct os_calls *o, struct descriptor_search *descriptors, const struct image *image,
 		      const struct event *e, uint64_t ns)
 {
@@ -152,6 +162,7 @@ static bool os_counts(struct os_calls *o, struct descriptor_search *descriptors,
 
 	return (!rule->is_of_interpreter || is_of_interpreter(o, image, event_stack(e))) &&
 	       (!rule->is_of_users || is_of_users(o, image, event_stack(e))) &&
+	       (!rule->has_short || !is_of_import(o, image, event_stack(e))) &&
 	       (!rule->counts || rule->counts(descriptors, e, o->classes[e->id], ns));
 }
 
@@ -335,7 +346,8 @@ static void os_find_short(const struct os_calls *o, struct finding *f)
 			bool is_users;
 
 			attribution->symbols = o->rules->context->symbols;
-			if (s->image->process != o->worst || !is_in_call(o, s) ||
+			if (s->image->process != o->worst || attribution_has_import(s->image, s->stack) ||
+			    !is_in_call(o, s) ||
 			    !attribution_stack(attribution, s->image, s->stack, &frame, &is_users) || !is_users)
 				continue;
 			ns = map_put(&lines, frame.place, 0, NULL);
