@@ -117,6 +117,32 @@ const struct role *fix_first_waiting(const struct choice *k, const struct role *
 	return NULL;
 }
 
+/* The user's line that waits most for a role of which nobody waits for half of the time: for the work of its threads,
+ * or for a lock where another role ends the waits of these threads, because it gives them work. NULL: none. */
+static const struct role_call *giving_call(const struct choice *k, const struct role *r, const struct role **ret_giving)
+{
+	const struct role_call *found = NULL;
+
+	list_each(const struct role, other, k->roles) {
+		bool gives = false;
+
+		array_each(const struct role_call, own, r->calls, r->call_count)
+			gives |= own->end.ns && &k->roles->items[k->roles->role_of[own->end.thread] - 1] == other;
+		array_each(const struct role_call, call, other->calls, other->call_count) {
+			const struct role_end *end = &call->end;
+			bool is_for = end->ns ? k->roles->role_of[end->thread] == (size_t)(r - k->roles->items) + 1
+					      : gives && blocked_waits_for_others(call->kind);
+
+			if (other != r && is_for && call->is_users && !call->is_timed &&
+			    (!found || call->ns > found->ns)) {
+				found = call;
+				*ret_giving = other;
+			}
+		}
+	}
+	return found;
+}
+
 /* "job.py:12 f (copy.deepcopy)" */
 static void frame_words(const struct fix_first_frame *f, const char *callee, struct buffer *ret)
 {
@@ -137,6 +163,8 @@ static bool add_role(const struct choice *k, const struct role *r, bool is_claus
 		return false;
 	buffer_text(ret, ", in ");
 	role_words(r, ret);
+	if (!waiting && with_line)
+		call = giving_call(k, r, &waiting);
 	if (waiting) {
 		buffer_text(ret, ", for which ");
 		role_words(waiting, ret);
@@ -170,12 +198,14 @@ static void spine_words(const struct choice *k, const struct role *r, const stru
 	/* of which others have written the functions; of one frame, nothing is known of them */
 	bool is_program = !is_unknown && s->is_foreign && !*outer->line &&
 			  (cause->frame_count > 1 || !*cause->callee);
-	bool is_told = is_program && !r->is_main && strstr(r->label, outer->function);
+	bool is_told;
 
 	rule_time(&cause->text, outer->ns);
 	buffer_text(&cause->text, " of ");
 	rule_time(&cause->text, k->roles->wall_ns);
-	has_clause = add_role(k, r, cause->frame_count > 1 && !is_program, s->is_foreign && *outer->line, &cause->text);
+	has_clause = add_role(k, r, cause->frame_count > 1 && !is_program, s->is_foreign && !r->is_program,
+			      &cause->text);
+	is_told = is_program && !r->is_main && (strstr(r->label, outer->function) || (has_clause && !r->is_program));
 	buffer_text(&cause->text, has_clause && !is_told ? "," : "");
 	cause->frames_at = cause->text.size;
 	if (is_unknown)
@@ -297,9 +327,14 @@ static void price_by_cpu(const struct choice *k, const struct role *r, const str
 /* Where a library works for another role, what can be changed is the line that waits for it. */
 static void borrow_line(const struct choice *k, const struct role *r, struct fix_first_cause *cause)
 {
+	const struct role *giving;
 	const struct role_call *call;
 
-	if (r->is_main || !fix_first_waiting(k, r, &call) || !call->is_users)
+	if (r->is_main || r->is_program)
+		return;
+	if (!fix_first_waiting(k, r, &call))
+		call = giving_call(k, r, &giving);
+	if (!call || !call->is_users)
 		return;
 	cause->line = role_call_line(k->context, call);
 	cause->is_borrowed = true;
@@ -333,7 +368,7 @@ static bool propose_spine(struct choice *k, const struct role *r, const struct r
 		buffer_text(&cause.called_from, cause.frames[cause.frame_count - 2].line);
 	cause.actor = costs_actor(k->costs, cause.line, "");
 	spine_words(k, r, s, &cause);
-	if (s->is_foreign && *cause.frames[0].line)
+	if (s->is_foreign)
 		borrow_line(k, r, &cause);
 	is_told = cause.saves.saved_ns >= k->least_ns;
 	fix_first_propose(k, &cause);

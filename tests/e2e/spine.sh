@@ -298,6 +298,39 @@ case $(cat summary) in
 	;;
 esac
 
+# A thread of a library that computes for less than half of the time: the line that gives it work.
+cat >lib/site-packages/eventlog.py <<'END_OF_MODULE'
+import queue, threading
+class Writer:
+    def __init__(self):
+        self.queue = queue.Queue(1)
+        threading.Thread(target=self.run).start()
+    def put(self, item):
+        self.queue.put(item)
+    def run(self):
+        while (item := self.queue.get()) is not None:
+            crc = 0
+            for byte in range(item):
+                crc = (crc ^ byte) * 31 % 4294967291
+END_OF_MODULE
+cat >logs.py <<'END_OF_PROGRAM'
+import sys
+sys.path.insert(0, "lib/site-packages")
+import eventlog
+writer = eventlog.Writer()
+def train():
+    for _ in range(30):
+        sum(i * i for i in range(500000))
+    for _ in range(40):
+        writer.put(150000)
+    writer.put(None)
+train()
+END_OF_PROGRAM
+pillion -s cpu -o logs "$python" logs.py >out 2>err
+like "$(report stats --summary logs.pillion | tr -s '\n ' ' ')" \
+	' s, in a thread, for which main waits at logs\.py:9 train, at [^ ]*eventlog\.py:1[0-4] ' \
+	'the line that gives work to a thread of a library'
+
 # Two workers that meet by what is not recorded: of which one has more to do.
 cat >meet.py <<'END_OF_PROGRAM'
 import multiprocessing, os, signal, time
