@@ -375,3 +375,66 @@ Test(pack, a_directory_gives_its_place_only_to_a_whole_file)
 	cr_assert_eq(problems("a.pillion"), 0);
 	buffer_done(&path);
 }
+
+static int pack_of(char **captures, size_t count, const char *output, struct err *err)
+{
+	struct pack_wish wish = {.captures = captures, .count = count, .output = output};
+	struct buffer path = {0};
+	int code = pack_write(&wish, &path, err);
+
+	cr_expect(code || !output || !strcmp(path.data, output));
+	buffer_done(&path);
+	return code;
+}
+
+Test(pack, several_captures_each_have_a_directory)
+{
+	char *captures[] = {(char *)"a.pillion", (char *)"b.pillion", (char *)"none"};
+	struct buffer path = {0};
+	struct err err;
+
+	capture_example("a.pillion");
+	capture_job("b.pillion");
+	cr_expect_eq(pack_of(captures, 3, "c.pillpack", &err), -ENOENT, "each is looked for");
+	cr_expect_str_eq(err.text, "none: No such file or directory");
+	cr_assert_eq(pack_of(captures, 2, "c.pillpack", &err), 0, "%s", err.text);
+	captures[1] = (char *)"c.pillpack";
+	cr_expect_eq(pack_of(captures, 2, "d.pillpack", &err), -ENOTDIR);
+	cr_expect_str_eq(err.text, "c.pillpack: is already packed");
+	captures[1] = (char *)"a.pillion/capture";
+	cr_expect_eq(pack_of(captures, 2, "d.pillpack", &err), -ENOTDIR);
+	cr_expect_str_eq(err.text, "a.pillion/capture: not a capture directory");
+	cr_assert_eq(pack_extract("c.pillpack", NULL, &path, &err), 0, "%s", err.text);
+	cr_expect_str_eq(path.data, "captures");
+	cr_expect_eq(system("diff -r a.pillion captures/a.pillion && diff -r b.pillion captures/b.pillion"), 0);
+	buffer_clear(&path);
+	cr_assert_eq(mkdir("below", 0700), 0);
+	cr_assert_eq(rename("c.pillpack", "below/c.pillpack"), 0);
+	cr_assert_eq(pack_extract("below/c.pillpack", NULL, &path, &err), 0, "%s", err.text);
+	cr_expect_str_eq(path.data, "below/captures");
+	buffer_done(&path);
+}
+
+/* A file beside the directory, with its name. */
+Test(pack, the_name_of_the_file_is_that_of_the_capture)
+{
+	char *captures[] = {(char *)"a.pillion/"};
+	struct pack_wish wish = {.captures = captures, .count = 1};
+	struct buffer path = {0};
+	struct err err;
+
+	capture_example("a.pillion");
+	cr_assert_eq(pack_write(&wish, &path, &err), 0, "%s", err.text);
+	cr_expect_str_eq(path.data, "a.pillpack");
+	buffer_clear(&path);
+	cr_expect_eq(pack_write(&wish, &path, &err), -EEXIST);
+	buffer_clear(&path);
+	wish.is_forced = true;
+	cr_expect_eq(pack_write(&wish, &path, &err), 0);
+	buffer_clear(&path);
+	cr_assert_eq(rename("a.pillion", "kept"), 0);
+	cr_assert_eq(pack_extract("a.pillpack", NULL, &path, &err), 0, "%s", err.text);
+	cr_expect_str_eq(path.data, "a.pillion", "and that of the directory is in the file");
+	cr_expect_eq(system("diff -r kept a.pillion"), 0);
+	buffer_done(&path);
+}
