@@ -70,6 +70,87 @@ Test(prologue, is_refused_if_there_is_no_frame_pointer_or_the_stack_is_realigned
 	cr_expect_not(distance_of("", 0, &distance));
 }
 
+/* Whether the instruction is known, and as long as it is: behind it, `sub $0x20,%rsp` is found. */
+static bool is_passed(const char *instruction, size_t size)
+{
+	char bytes[32] = "\x55\x48\x89\xe5";
+	uint64_t distance;
+
+	memcpy(bytes + 4, instruction, size);
+	memcpy(bytes + 4 + size, "\x48\x83\xec\x20", 4);
+	cr_assert(distance_of(bytes, 4 + size + 4, &distance));
+	return distance == 0x20;
+}
+#define IS_PASSED(bytes) is_passed(bytes, sizeof(bytes) - 1)
+
+Test(prologue, knows_the_lengths_of_instructions)
+{
+	/* operands: a register; memory at a register, with a displacement of 8 and 32 bits, by an index, absolute */
+	cr_expect(IS_PASSED("\x89\xd8") && IS_PASSED("\x8b\x03") && IS_PASSED("\x8b\x43\x08"));
+	cr_expect(IS_PASSED("\x8b\x83\x01\x02\x03\x04") && IS_PASSED("\x8b\x04\x8b"));
+	cr_expect(IS_PASSED("\x8b\x05\x01\x02\x03\x04") && IS_PASSED("\x8b\x04\x25\x01\x02\x03\x04"));
+	cr_expect(IS_PASSED("\x8b\x44\x8b\x08") && IS_PASSED("\x8b\x84\x8b\x01\x02\x03\x04"));
+	cr_expect(IS_PASSED("\x8b\x45\x08") && IS_PASSED("\x8b\x44\x25\x08"), "%%rbp is a base like others here");
+	/* arithmetic of registers, movslq, test, xchg, lea */
+	cr_expect(IS_PASSED("\x01\xd8") && IS_PASSED("\x03\xd8") && IS_PASSED("\x38\xd8") && IS_PASSED("\x3b\xd8"));
+	cr_expect(IS_PASSED("\x48\x63\xd8") && IS_PASSED("\x84\xc0") && IS_PASSED("\x8d\x43\x08"));
+	/* immediate operands of 8, 16, 32 and 64 bits */
+	cr_expect(IS_PASSED("\x80\xc0\x01") && IS_PASSED("\x83\xc0\x01") && IS_PASSED("\xc0\xe0\x03"));
+	cr_expect(IS_PASSED("\xc1\xe0\x03") && IS_PASSED("\xc6\x03\x01") && IS_PASSED("\x6b\xc0\x03"));
+	cr_expect(IS_PASSED("\x81\xc3\x01\x02\x03\x04") && IS_PASSED("\xc7\x03\x01\x02\x03\x04"));
+	cr_expect(IS_PASSED("\x69\xc0\x01\x02\x03\x04") && IS_PASSED("\x66\x81\xc3\x01\x02"));
+	cr_expect(IS_PASSED("\xb8\x01\x02\x03\x04") && IS_PASSED("\xbf\x01\x02\x03\x04") &&
+		  IS_PASSED("\x66\xb8\x01\x02") && IS_PASSED("\x48\xb8\x01\x02\x03\x04\x05\x06\x07\x08"));
+	/* prefixes, nop */
+	cr_expect(IS_PASSED("\x90") && IS_PASSED("\x66\x90") && IS_PASSED("\x66\x0f\x1f\x44\x00\x00"));
+	cr_expect(IS_PASSED("\x64\x8b\x04\x25\x28\x00\x00\x00") && IS_PASSED("\x65\x8b\x03"));
+	cr_expect(IS_PASSED("\xf2\x0f\x10\xc1") && IS_PASSED("\xf3\x0f\x10\xc1") && IS_PASSED("\x41\x89\xd8"));
+	/* add $1,%al; jno; movsl; lret; in; mov %cs; imul of memory with an operand that is missing here */
+	cr_expect_not(IS_PASSED("\x04\x01") || IS_PASSED("\x71\x02") || IS_PASSED("\xa5") || IS_PASSED("\xcb") ||
+		      IS_PASSED("\xec") || IS_PASSED("\x8c\xc8") || IS_PASSED("\x40\x62"));
+	cr_expect_not(IS_PASSED("\x82\xc0\x01") || IS_PASSED("\xb7\x01") || IS_PASSED("\xc2\x01\x02"));
+	cr_expect_not(IS_PASSED("\x58"), "a pop");
+}
+
+Test(prologue, knows_instructions_of_two_bytes)
+{
+	static const uint8_t known[] = {
+		0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, /* moves of SSE registers */
+		0x1e, 0x1f,					/* endbr64, nop */
+		0x28, 0x29, 0x57, 0x6e, 0x6f, 0x7e, 0x7f, 0xd6, 0xef, /* moves of SSE registers, xor */
+		/* moves on a condition, set on a condition */
+		0x40, 0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48, 0x49, 0x4a, 0x4b, 0x4c, 0x4d, 0x4e, 0x4f,
+		0x90, 0x91, 0x92, 0x93, 0x94, 0x95, 0x96, 0x97, 0x98, 0x99, 0x9a, 0x9b, 0x9c, 0x9d, 0x9e, 0x9f,
+		0xb6, 0xb7, 0xbe, 0xbf, /* movz, movs */
+	};
+
+	for (unsigned opcode = 0; opcode < 256; opcode++)
+		cr_expect_eq(is_passed((const char[]){0x0f, (char)opcode, (char)0xc1}, 3),
+			     memchr(known, (int)opcode, sizeof(known)) != NULL, "0x%x", opcode);
+}
+
+Test(prologue, takes_only_what_makes_its_frame)
+{
+	uint64_t distance;
+
+	/* push %rbp; mov %rsp,%rbp by the other encoding; sub $-128,%rsp is an addition: no frame of known size */
+	cr_assert(DISTANCE("\x55\x48\x8b\xec\x48\x83\xec\x08", &distance));
+	cr_expect_eq(distance, 8);
+	cr_expect_not(DISTANCE("\x55\x48\x89\xe5\x48\x83\xec\x80", &distance));
+	cr_expect_not(DISTANCE("\x55\x48\x89\xe5\x48\x83\xc4\x08", &distance), "add $8,%%rsp");
+	cr_expect_not(DISTANCE("\x55\x48\x89\xe5\x48\x81\xe4\x00\xf0\xff\xff", &distance), "and $-4096,%%rsp");
+	cr_assert(DISTANCE("\x55\x48\x89\xe5\x48\x83\xfc\x08\x48\x83\xec\x10", &distance), "cmp $8,%%rsp");
+	cr_expect_eq(distance, 0x10);
+	cr_assert(DISTANCE("\x55\x48\x89\xe5\x48\x81\xec\x04\x03\x02\x01", &distance));
+	cr_expect_eq(distance, 0x01020304);
+	cr_assert(DISTANCE("\x55\x48\x89\xe5\x48\x83\xe9\x08\x83\xec\x08\x48\x83\xec\x10", &distance),
+		  "sub $8,%%rcx; sub $8,%%esp");
+	cr_expect_eq(distance, 0x10);
+	cr_assert(DISTANCE("\x55\x48\x89\xe5\x48\x83\xec\x10\x53\x48\x83\xec\x10", &distance), "the first one ends it");
+	cr_expect_eq(distance, 0x10);
+	cr_expect_not(DISTANCE("\x41\x55\x89\xc0\x48\x89\xe5", &distance), "push %%r13");
+}
+
 Test(prologue, knows_calls)
 {
 	static const uint8_t direct[CALL_BYTES] = {0, 0, 0xe8, 1, 2, 3, 4},
