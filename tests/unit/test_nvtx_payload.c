@@ -13,6 +13,9 @@ enum {
 	TEXT = 75,
 	FIXED = 1 << 4,
 	COUNTED = 3 << 4,
+	ZERO_ENDED = 2 << 4,
+	POINTER = 1 << 1,
+	HIDDEN = 1 << 9,
 	FLAG_MESSAGE = 1 << 10,
 	SCHEMA = 1 << 24,
 	LIST = SCHEMA + 1
@@ -246,4 +249,98 @@ Test(nvtx_payload, types_without_a_schema)
 	}
 	mark(INT32, "\1\0\0\0", 4, 4); /* teardown() closes the trace */
 	cr_expect_str_eq(read_back(), "1");
+}
+
+/* Adds the text to which the address at that offset points. */
+static void put_pointed(uint32_t where, const char *text)
+{
+	uint16_t length = (uint16_t)strlen(text);
+
+	put(&where, sizeof(where));
+	put(&length, sizeof(length));
+	put(text, length);
+}
+
+/* A mark with payloads, the second of which has texts. */
+static void mark_two(const void *first, uint32_t first_size, const void *payload, uint32_t size)
+{
+	struct tf_payloads head = {.count = 2};
+	struct tf_payload one = {.schema = INT32, .size = first_size};
+	struct tf_payload two = {.schema = SCHEMA, .size = size, .texts = 2};
+
+	put(&head, sizeof(head));
+	put(&one, sizeof(one));
+	put(first, first_size);
+	put(&two, sizeof(two));
+	put(payload, size);
+	put_pointed(8, "eight");
+	put_pointed(0, "zero");
+	end_blob(TF_BLOB_PAYLOAD, 1);
+	writer_event(&thread, TF_MARK, 0, 1000, 0);
+	writer_slot(&thread, tf_arg(TF_ARG_EXTENDED, 0, 1));
+}
+
+Test(nvtx_payload, addresses_have_their_texts)
+{
+	const uint64_t payload[] = {0x1000, 0x2000, 0x3000, 0x4000};
+
+	define((struct tf_nvtx){.kind = TF_NVTX_SCHEMA, .id = SCHEMA, .type = 1, .size = sizeof(payload), .count = 5},
+	       "s");
+	add_entry(0, TEXT, 0, 0, "first");
+	add_entry(0, TEXT, 0, TF_NVTX_FOLLOWS, "");
+	add_entry(POINTER, INT32, 0, TF_NVTX_FOLLOWS, "third");
+	add_entry(HIDDEN, TEXT, 0, TF_NVTX_FOLLOWS, "fourth");
+	add_entry(0, TEXT, 0, 32, "fifth");
+	end_blob(TF_BLOB_NVTX, 1);
+	mark_two("\x05\0\0\0\x06\0\0\0", 8, payload, sizeof(payload));
+	cr_expect_str_eq(read_back(),
+			 "[[5,6],{\"first\":\"zero\",\"1\":\"eight\",\"third\":\"0x3000\",\"fifth\":null}]", "%s",
+			 json.data);
+}
+
+Test(nvtx_payload, entries_follow_each_other_aligned)
+{
+	/* a byte, a number at 4, three bytes up to a zero, a number at 12 */
+	static const uint8_t payload[16] = {7, 0, 0, 0, 1, 2, 0, 0, 3, 4, 0, 0, 9};
+
+	define((struct tf_nvtx){.kind = TF_NVTX_SCHEMA, .id = SCHEMA, .type = 1, .size = sizeof(payload), .count = 4},
+	       "s");
+	add_entry(0, UINT8, 0, 0, "a");
+	add_entry(0, INT32, 0, TF_NVTX_FOLLOWS, "b");
+	add_entry(ZERO_ENDED, UINT8, 0, TF_NVTX_FOLLOWS, "c");
+	add_entry(0, INT32, 0, TF_NVTX_FOLLOWS, "d");
+	end_blob(TF_BLOB_NVTX, 1);
+	mark(SCHEMA, payload, sizeof(payload), sizeof(payload));
+	cr_expect_str_eq(read_back(), "{\"a\":7,\"b\":513,\"c\":[3,4],\"d\":9}", "%s", json.data);
+}
+
+Test(nvtx_payload, an_array_without_its_zero_ends_with_the_payload)
+{
+	define((struct tf_nvtx){.kind = TF_NVTX_SCHEMA, .id = SCHEMA, .type = 2, .count = 2}, "s");
+	add_entry(0, UINT8, 0, 0, "n");
+	add_entry(ZERO_ENDED, UINT8, 0, TF_NVTX_FOLLOWS, "list");
+	end_blob(TF_BLOB_NVTX, 1);
+	mark(SCHEMA, "\1\2\3", 3, 3);
+	cr_expect_str_eq(read_back(), "{\"n\":1,\"list\":[2,3]}", "%s", json.data);
+}
+
+/* The first entry tells which of the union's is valid. */
+Test(nvtx_payload, of_a_union_one_member_is_valid)
+{
+	const struct {
+		int32_t selected;
+		float value;
+	} payload = {1, 2.5f};
+
+	define((struct tf_nvtx){.kind = TF_NVTX_SCHEMA, .id = LIST, .type = 3, .size = 4, .count = 2}, "u");
+	add_entry(0, INT32, 0, 0, "integer");
+	add_entry(0, 19, 0, 0, "real");
+	end_blob(TF_BLOB_NVTX, 1);
+	define((struct tf_nvtx){.kind = TF_NVTX_SCHEMA, .id = SCHEMA, .type = 1, .size = sizeof(payload), .count = 2},
+	       "s");
+	add_entry(0, INT32, 0, 0, "which");
+	add_entry(0, LIST, 0, 4, "value");
+	end_blob(TF_BLOB_NVTX, 2);
+	mark(SCHEMA, &payload, sizeof(payload), sizeof(payload));
+	cr_expect_str_eq(read_back(), "{\"which\":1,\"value\":{\"real\":2.5}}", "%s", json.data);
 }
