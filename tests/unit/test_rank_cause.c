@@ -193,6 +193,57 @@ Test(rank_cause, what_all_ranks_do_alike_is_no_cause)
 	expect(find(made, 2), "rank 1", "usleep", "main (/home/u/job.py:91)");
 }
 
+/* ---- samples ---- */
+
+/* The last rank computes for so long before it comes, by 20 samples in line 40, and the others wait for it. */
+static const struct rank_cause *find_sampled(uint64_t computed_us)
+{
+	static const struct made made[][CALLS] = {
+		{COLLECTIVE("MPI_Barrier", 20, 801)},
+		{COLLECTIVE("MPI_Barrier", 20, 801)},
+		{COLLECTIVE("MPI_Barrier", 800, 801)},
+	};
+	const uint64_t sampled[] = {0, 0, computed_us};
+	const struct rank_cause *c;
+
+	sampled_us = sampled;
+	sampled_at_us = 790;
+	c = find(made, 3);
+	sampled_us = NULL;
+	return c;
+}
+
+/* 700 of 780 us; the rest is as much again, that is, of what a line takes longer than its samples say. */
+Test(rank_cause, a_rank_computes_by_its_samples)
+{
+	const struct rank_cause *c = find_sampled(700);
+
+	cr_expect_eq(c->wait_ns, 2 * 780 * US);
+	cr_expect_eq(c->cause_ns, 2 * 780 * US);
+	cr_expect_eq(c->kind, RANK_COMPUTES);
+	expect(c, "rank 2", "", "relax (/home/u/job.py:40)");
+}
+
+Test(rank_cause, samples_of_more_than_the_wait_explain_no_more)
+{
+	const struct rank_cause *c = find_sampled(900);
+
+	cr_expect_eq(c->cause_ns, 2 * 780 * US);
+	expect(c, "rank 2", "", "relax (/home/u/job.py:40)");
+}
+
+/* Twice 300 of 780 us; both ranks wait. */
+Test(rank_cause, what_no_sample_explains_was_without_a_cpu)
+{
+	const struct rank_cause *c = find_sampled(300);
+
+	cr_expect_eq(c->kind, RANK_CANNOT_TELL);
+	cr_expect_str_eq(c->ranks, "rank 2");
+	cr_expect_str_eq(c->parts, "77 % computing at job.py:40 relax, 23 % without a CPU or in what is not recorded");
+	cr_expect_eq(c->idle_ns, 2 * 180 * US);
+	rank_causes_done(&causes);
+}
+
 /* ---- without MPI ---- */
 
 #define WAIT(from, to, peer) SOCKET("recv", from, to, peer)
