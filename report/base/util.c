@@ -237,32 +237,55 @@ size_t *places_in_order(size_t count, place_compare *compare, const void *contex
 	return places;
 }
 
-void sort_numbers(uint64_t *numbers, size_t count)
+static uint64_t number_of(const char *item)
 {
-	uint64_t *from = numbers, *to = mem_resize(NULL, (count + 1) * sizeof(*to)), *swap, differ = 0;
+	uint64_t number;
+
+	memcpy(&number, item, sizeof(number));
+	return number;
+}
+
+enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
+
+/* Inline, so that items are copied by as few instructions as their size needs. */
+static inline void sort_sized(char *items, size_t count, const size_t size)
+{
+	char *from = items, *to = mem_resize(NULL, (count + 1) * size), *swap;
+	uint64_t differ = 0;
 
 	for (size_t i = 0; i < count; i++)
-		differ |= numbers[i] ^ numbers[0];
-	for (unsigned int shift = 0; shift < 64; shift += 8) {
-		size_t ends[256] = {0};
+		differ |= number_of(from + i * size) ^ number_of(from);
+	for (unsigned int shift = 0; shift < 64; shift += DIGIT_BITS) {
+		size_t ends[DIGITS] = {0};
 
-		if (!(differ >> shift & 0xff))
+		if (!(differ >> shift & (DIGITS - 1)))
 			continue;
 		for (size_t i = 0; i < count; i++)
-			ends[from[i] >> shift & 0xff]++;
-		for (size_t i = 1; i < 256; i++)
+			ends[number_of(from + i * size) >> shift & (DIGITS - 1)]++;
+		for (size_t i = 1; i < DIGITS; i++)
 			ends[i] += ends[i - 1];
 		for (size_t i = count; i-- > 0;)
-			to[--ends[from[i] >> shift & 0xff]] = from[i];
+			memcpy(to + --ends[number_of(from + i * size) >> shift & (DIGITS - 1)] * size, from + i * size,
+			       size);
 		swap = from;
 		from = to;
 		to = swap;
 	}
-	if (from != numbers) {
-		memcpy(numbers, from, count * sizeof(*numbers));
+	if (from != items) {
+		memcpy(items, from, count * size);
 		to = from;
 	}
 	free(to);
+}
+
+void sort_by_number(void *items, size_t count, size_t size)
+{
+	if (size == 8)
+		sort_sized(items, count, 8);
+	else if (size == 16)
+		sort_sized(items, count, 16);
+	else
+		sort_sized(items, count, size);
 }
 
 uint64_t hash_bytes(const void *data, size_t size)

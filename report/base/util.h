@@ -172,7 +172,8 @@ void sort_unless_sorted(void *items, size_t count, size_t size, int (*compare)(c
 typedef int place_compare(size_t a, size_t b, const void *context);
 size_t *places_in_order(size_t count, place_compare *compare, const void *context);
 
-/* Sorts byte by byte, so without a comparison. */
-void sort_numbers(uint64_t *numbers, size_t count);
+/* Sorts items by the uint64_t that they begin with, byte by byte, so without a comparison. Equal ones stay in order. */
+void sort_by_number(void *items, size_t count, size_t size);
+#define sort_numbers(numbers, count) sort_by_number(numbers, count, sizeof(uint64_t))
 
 uint64_t hash_bytes(const void *data, size_t size);

@@ -13,18 +13,19 @@
 
 #include "report/names/symbol_inline.h"
 
-/* The address range of a function, or a label (size 0). */
+/* The address range of a function, or a label (size 0). Few bytes, as there are many. */
 struct range {
-	uint64_t from, size, furthest; /* furthest: the highest end of this range and all before it */
-	int number;		       /* in the symbol tables */
-	uint8_t rank;		       /* rank of its binding: 3 global, 2 weak, 1 local */
+	uint64_t from; /* first, see sort_by_number() */
+	uint32_t size; /* 4 GB and more: all of them */
+	int number;    /* in the symbol tables */
 };
 
 struct symbol_file {
 	Dwfl *dwfl;
 	Dwfl_Module *module;
 	struct range *ranges; /* sorted by `from`, and by `number`; built when the first name is requested */
-	size_t range_count, range_capacity;
+	uint64_t *furthest; /* of each range: the highest end of it and all before it */
+	size_t range_count;
 	bool has_ranges, is_interpreter;
 	struct inline_units units;
 };
@@ -114,27 +115,21 @@ void symbol_file_close(struct symbol_file *f)
 		dwfl_end(f->dwfl);
 	if (f) {
 		free(f->ranges);
+		free(f->furthest);
 		inline_units_done(&f->units);
 	}
 	free(f);
 }
 
 /* ---- names: dwfl_module_addrsym() reads all symbols for each address, which takes minutes for the stacks of a
- * PyTorch job ---- */
+ * PyTorch job. Some libraries have half a million: their names, tens of MB, are not read here if they are local ---- */
 
-static uint8_t rank_of(unsigned char info)
+enum { EVALUATION_BYTES = 4096 }; /* the interpreter's loop is longer, should it be local */
+
+static uint64_t end_of(const struct range *r)
 {
-	switch (GELF_ST_BIND(info)) {
-	case STB_GLOBAL:
-		return 3;
-	case STB_WEAK:
-		return 2;
-	default:
-		return GELF_ST_BIND(info) == STB_LOCAL;
-	}
+	return r->size < UINT32_MAX && r->size <= UINT64_MAX - r->from ? r->from + r->size : UINT64_MAX;
 }
-
-COMPARATOR(symbols_by_start, struct range, order_of(a->from, b->from) ?: order_of(a->number, b->number))
 
 static void add_range(struct symbol_file *f, int number)
 {
@@ -143,17 +138,16 @@ static void add_range(struct symbol_file *f, int number)
 	const char *name = dwfl_module_getsym_info(f->module, number, &symbol, &address, NULL, NULL, NULL);
 	int type = GELF_ST_TYPE(symbol.st_info);
 
-	if (!name || !*name || symbol.st_shndx == SHN_UNDEF || type == STT_SECTION || type == STT_FILE ||
-	    type == STT_TLS)
+	if (!name || !symbol.st_name || symbol.st_shndx == SHN_UNDEF || type == STT_OBJECT || type == STT_SECTION ||
+	    type == STT_FILE || type == STT_TLS)
 		return;
-	f->is_interpreter |= symbol_is_evaluation(name);
-	mem_append(f->ranges, f->range_count, f->range_capacity,
-		   (struct range){
-.from = address,
-.size = symbol.st_size <= UINT64_MAX - address ? symbol.st_size : UINT64_MAX - address,
-.number = number,
-.rank = rank_of(symbol.st_info),
-});
+	if (GELF_ST_BIND(symbol.st_info) != STB_LOCAL || symbol.st_size >= EVALUATION_BYTES)
+		f->is_interpreter |= symbol_is_evaluation(name);
+	f->ranges[f->range_count++] = (struct range){
+		.from = address,
+		.size = symbol.st_size < UINT32_MAX ? (uint32_t)symbol.st_size : UINT32_MAX,
+		.number = number,
+	};
 }
 
 static void make_ranges(struct symbol_file *f)
@@ -162,23 +156,40 @@ static void make_ranges(struct symbol_file *f)
 	uint64_t furthest = 0;
 
 	f->has_ranges = true;
+	if (count <= 0)
+		return;
+	f->ranges = mem_resize(NULL, (size_t)count * sizeof(*f->ranges));
 	for (int i = 0; i < count; i++)
 		add_range(f, i);
-	if (f->range_count)
-		qsort(f->ranges, f->range_count, sizeof(*f->ranges), symbols_by_start);
+	sort_by_number(f->ranges, f->range_count, sizeof(*f->ranges));
+	f->furthest = mem_resize(NULL, f->range_count * sizeof(*f->furthest) + 1);
 	for (size_t i = 0; i < f->range_count; i++) {
-		uint64_t end = f->ranges[i].from + f->ranges[i].size;
+		uint64_t end = end_of(&f->ranges[i]);
 
 		furthest = end > furthest ? end : furthest;
-		f->ranges[i].furthest = furthest;
+		f->furthest[i] = furthest;
 	}
 }
 
-/* Chooses like dwfl_module_addrsym(): the stronger binding, then the nearer start, then the smaller size. */
-static bool is_better(const struct range *a, const struct range *than)
+/* Of its binding: 3 global, 2 weak, 1 local. */
+static int rank_of(struct symbol_file *f, const struct range *r)
 {
-	if (a->rank != than->rank)
-		return a->rank > than->rank;
+	GElf_Sym symbol;
+	GElf_Addr address;
+	int binding;
+
+	dwfl_module_getsym_info(f->module, r->number, &symbol, &address, NULL, NULL, NULL);
+	binding = GELF_ST_BIND(symbol.st_info);
+	return binding == STB_GLOBAL ? 3 : binding == STB_WEAK ? 2 : binding == STB_LOCAL;
+}
+
+/* Chooses like dwfl_module_addrsym(): the stronger binding, then the nearer start, then the smaller size. */
+static bool is_better(struct symbol_file *f, const struct range *a, const struct range *than)
+{
+	int order = rank_of(f, a) - rank_of(f, than);
+
+	if (order)
+		return order > 0;
 	if (a->from != than->from)
 		return a->from > than->from;
 	return a->size != than->size ? a->size < than->size : a->number < than->number;
@@ -208,10 +219,10 @@ static const struct range *best_range(struct symbol_file *f, uint64_t address, s
 	if (!f->has_ranges)
 		make_ranges(f);
 	*ret_count = ranges_before(f, address);
-	for (size_t i = *ret_count; i-- > 0 && f->ranges[i].furthest > address;) {
+	for (size_t i = *ret_count; i-- > 0 && f->furthest[i] > address;) {
 		const struct range *r = &f->ranges[i];
 
-		if (address - r->from < r->size && (!best || is_better(r, best)))
+		if (address < end_of(r) && (!best || is_better(f, r, best)))
 			best = r;
 	}
 	return best;
@@ -270,7 +281,7 @@ const char *symbol_file_name(struct symbol_file *f, uint64_t address)
 		return dwfl_module_getsym_info(f->module, best->number, &symbol, &start, NULL, NULL, NULL);
 	/* A label names the code after it, up to the end of its section, unless it is inside of a function that ends
 	 * before. */
-	for (size_t i = count; i-- > 0 && f->ranges[i].from >= f->ranges[count - 1].furthest;)
+	for (size_t i = count; i-- > 0 && f->ranges[i].from >= f->furthest[count - 1];)
 		if (!f->ranges[i].size)
 			return dwfl_module_addrname(f->module, address);
 	return NULL;

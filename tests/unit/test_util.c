@@ -116,6 +116,26 @@ Test(util, numbers_are_sorted_as_by_comparing_them)
 		}
 }
 
+/* Items of each size, with equal numbers in each run of three. */
+Test(util, items_with_equal_numbers_stay_in_order)
+{
+	for (size_t words = 2; words <= 4; words++) {
+		uint64_t items[3000] = {0};
+		size_t count = 3000 / words;
+
+		for (size_t i = 0; i < count; i++) {
+			items[i * words] = (uint64_t)(count - i) / 3 * 0x100000001;
+			items[i * words + words - 1] = i;
+		}
+		sort_by_number(items, count, words * sizeof(*items));
+		for (size_t i = 1; i < count; i++) {
+			const uint64_t *a = &items[(i - 1) * words], *b = a + words;
+
+			cr_assert(*a < *b || (*a == *b && a[words - 1] < b[words - 1]), "%zu words, item %zu", words, i);
+		}
+	}
+}
+
 struct numbers {
 	size_t *items;
 	size_t count, capacity;
