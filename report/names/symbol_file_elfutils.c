@@ -26,7 +26,8 @@ struct symbol_file {
 	struct range *ranges; /* sorted by `from`, and by `number`; built when the first name is requested */
 	uint64_t *furthest; /* of each range: the highest end of it and all before it */
 	size_t range_count;
-	bool has_ranges, is_interpreter;
+	Dwarf_CFI *frames; /* NULL: there is no table of them */
+	bool has_ranges, has_frames, is_interpreter;
 	struct inline_units units;
 };
 
@@ -111,6 +112,8 @@ int symbol_file_open(const char *path, const struct symbol_build *build, struct 
 
 void symbol_file_close(struct symbol_file *f)
 {
+	if (f && f->frames)
+		dwarf_cfi_end(f->frames);
 	if (f && f->dwfl)
 		dwfl_end(f->dwfl);
 	if (f) {
@@ -248,6 +251,26 @@ bool symbol_file_is_interpreter(struct symbol_file *f)
 struct Dwfl_Module *symbol_file_module(struct symbol_file *f)
 {
 	return f->module;
+}
+
+/* libdw takes the table only if its section precedes that of the frames, and else reads all of them for one: of
+ * libtorch_cpu.so a quarter of a million. Without names of sections it goes by the program header. */
+struct Dwarf_CFI_s *symbol_file_frames(struct symbol_file *f)
+{
+	GElf_Addr bias;
+	Elf *elf = f->has_frames ? NULL : dwfl_module_getelf(f->module, &bias);
+	GElf_Ehdr head, nameless;
+
+	f->has_frames = true;
+	if (!elf || !gelf_getehdr(elf, &head) || head.e_type == ET_REL)
+		return f->frames;
+	nameless = head;
+	nameless.e_shstrndx = SHN_UNDEF;
+	if (gelf_update_ehdr(elf, &nameless)) {
+		f->frames = dwarf_getcfi_elf(elf);
+		gelf_update_ehdr(elf, &head);
+	}
+	return f->frames;
 }
 
 bool symbol_file_address(struct symbol_file *f, uint64_t offset, uint64_t *ret)

@@ -151,20 +151,27 @@ static bool evaluate(struct evaluation *e, const Dwarf_Op *ops, size_t count, ui
 
 /* ---- frames ---- */
 
+static Dwarf_Frame *frame_in(Dwarf_CFI *cfi, uint64_t address)
+{
+	Dwarf_Frame *frame;
+
+	return cfi && !dwarf_cfi_addrframe(cfi, address, &frame) ? frame : NULL;
+}
+
 /* Debug information is read only for what .eh_frame does not have: that of a distribution is to be decompressed. */
-static Dwarf_Frame *find_frame(Dwfl_Module *module, uint64_t address)
+static Dwarf_Frame *find_frame(struct symbol_file *f, uint64_t address)
 {
 	Dwarf_CFI *(*const find[])(Dwfl_Module *, Dwarf_Addr *) = {dwfl_module_eh_cfi, dwfl_module_dwarf_cfi};
+	bool has_table = symbol_file_frames(f);
+	Dwarf_Frame *frame = frame_in(symbol_file_frames(f), address);
 
-	for (size_t i = 0; i < sizeof(find) / sizeof(*find); i++) {
+	for (size_t i = has_table; i < sizeof(find) / sizeof(*find) && !frame; i++) {
 		Dwarf_Addr bias;
-		Dwarf_CFI *cfi = find[i](module, &bias);
-		Dwarf_Frame *frame;
+		Dwarf_CFI *cfi = find[i](symbol_file_module(f), &bias);
 
-		if (cfi && !dwarf_cfi_addrframe(cfi, address - bias, &frame))
-			return frame;
+		frame = frame_in(cfi, address - bias);
 	}
-	return NULL;
+	return frame;
 }
 
 bool symbol_file_code(struct symbol_file *f, uint64_t address, uint8_t *ret, size_t size)
@@ -278,7 +285,7 @@ enum unwind_outcome unwind_step(struct symbol_file *f, uint64_t bias, const stru
 				struct unwind_registers *r, bool *is_call)
 {
 	uint64_t address = r->value[UNWIND_PC] - bias - (*is_call ? 1 : 0);
-	SCOPED_MEMORY Dwarf_Frame *frame = find_frame(symbol_file_module(f), address);
+	SCOPED_MEMORY Dwarf_Frame *frame = find_frame(f, address);
 	struct unwind_registers now = *r;
 	struct evaluation e = {.memory = memory, .registers = &now};
 	enum unwind_outcome outcome = UNWIND_STOPPED;
