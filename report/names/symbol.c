@@ -51,6 +51,11 @@ void symbols_skip_c_library(struct symbols *s)
 	s->modules.skips_c_library = true;
 }
 
+bool symbols_skips_c_library(const struct symbols *s)
+{
+	return s->modules.skips_c_library;
+}
+
 void symbols_free(struct symbols *s)
 {
 	if (!s)

@@ -12,9 +12,10 @@ struct symbols;
 struct symbols *symbols_new(const struct model *m, bool opens_files);
 void symbols_free(struct symbols *s);
 
-/* From now on frames of the C library have only their functions: nobody asks for its lines, and to decompress the debug
- * information that distributions have of it takes longer than to find why a job died. */
+/* From now on frames of the C library and of CPython's interpreter have only their functions: nobody asks for their
+ * lines, and to read their debug information, tens of MB, takes longer than to find why a job died. */
 void symbols_skip_c_library(struct symbols *s);
+bool symbols_skips_c_library(const struct symbols *s);
 
 /* The line of a return address of an image: `exact` in struct symbol_frame. */
 const struct code_line *symbols_frame(struct symbols *s, const struct image *image, uint64_t address);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/names/attribution.h"
 #include "runtime/shared/base/object_name.h"
 
 enum { BUILD_ID_SHOWN = 4 };
@@ -208,6 +209,9 @@ size_t modules_lines(struct modules *m, size_t file, uint64_t address, struct sy
 	const struct module_file *f = &m->files[file];
 
 	if ((m->skips_c_library && module_is_c_library(f->path)) || !modules_open(m, file))
+		return 0;
+	if (m->skips_c_library && f->file && attribution_is_interpreter_file(f->path) &&
+	    symbol_file_is_interpreter(f->file))
 		return 0;
 	if (f->map)
 		return symbol_map_find(f->map, address, ret);

@@ -50,7 +50,7 @@ struct modules {
 	size_t space_count, space_capacity;
 	struct kept_symbols kept;
 	struct texts problems;
-	bool skips_c_library; /* has no lines of it */
+	bool skips_c_library; /* has no lines of it, nor of CPython's interpreter */
 };
 
 /* Whether a file is the C library, that of C++, or the loader. */

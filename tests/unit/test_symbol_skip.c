@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames of the C library without their lines. Here this test is called as it. */
+/* Frames of the C library, and of the interpreter, without their lines. Here this test is called as they are. */
 #include <criterion/criterion.h>
 #include <limits.h>
 #include <link.h>
@@ -9,6 +9,13 @@
 
 #include "report/names/symbol.h"
 #include "opened.h"
+
+/* By it a file is an interpreter. */
+int _PyEval_EvalFrameDefault(void);
+int _PyEval_EvalFrameDefault(void)
+{
+	return 0;
+}
 
 static int find_bias(struct dl_phdr_info *info, size_t size, void *context)
 {
@@ -53,10 +60,11 @@ static void check_line(const char *name, bool has_line)
 	rmdir(directory);
 }
 
-Test(symbol_skip, frames_of_the_c_library_have_functions_only)
+Test(symbol_skip, frames_of_the_c_library_and_the_interpreter_have_functions_only)
 {
 	check_line("libc.so.6", false);
 	check_line("ld-linux-x86-64.so.2", false);
+	check_line("libpython3.12.so.1.0", false);
 	check_line("libcrypt.so.1", true);
 	check_line("ld-solver", true); /* a program */
 }

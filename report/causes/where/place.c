@@ -324,7 +324,7 @@ static void place_read(struct where_place *p, const struct model *m, struct symb
 		       bool is_brief)
 {
 	looks_open(p, m, request, NULL);
-	if (is_brief)
+	if (is_brief || (symbols && symbols_skips_c_library(symbols)))
 		where_files_skip_c_library(p->files);
 	p->symbols = symbols;
 	if (!request) {
