@@ -320,11 +320,6 @@ static size_t add_python(struct symbols *s, const struct image *image, struct py
 	return used;
 }
 
-static bool is_evaluation(const struct symbol_frame *f)
-{
-	return symbol_is_evaluation(f->line->function);
-}
-
 /* How many native frames of the interpreter's loop have no Python frames. They are the innermost ones if a sample
  * was taken while an invocation began or ended. If the Python frames were truncated they are the outermost ones,
  * which are not searched for. */
@@ -336,7 +331,7 @@ static size_t bare_evaluations(const struct python_side *p, const struct symbol_
 	if (!last || (!last->code && !(last->place & TF_PYTHON_ENTRY))) /* the end of an invocation */
 		return 0;
 	for (size_t i = 0; i < count; i++)
-		evaluations += is_evaluation(&native[i]);
+		evaluations += symbol_is_evaluation(native[i].line->function);
 	for (size_t i = 0; i < p->count; i++)
 		entries += (p->frames[i].place & TF_PYTHON_ENTRY) != 0;
 	return evaluations > entries ? evaluations - entries : 0;
@@ -371,10 +366,10 @@ static size_t merge_python(struct symbols *s, const struct image *image, struct 
 	memcpy(native, ret, count * sizeof(*native));
 	bare = bare_evaluations(p, native, count);
 	for (size_t i = 0; i < count && !interpreter; i++)
-		interpreter = is_evaluation(&native[i]) ? native[i].module : NULL;
+		interpreter = symbol_is_evaluation(native[i].line->function) ? native[i].module : NULL;
 	for (size_t i = 0; i < count && used < size; i++) {
 		struct symbol_frame f = native[i];
-		bool is_place = is_evaluation(&f);
+		bool is_place = symbol_is_evaluation(f.line->function);
 
 		/* `python -X perf` compiles "py::work:/srv/job.py" for each function, around the loop */
 		if (text_begins_with(f.line->function, "py::"))
@@ -498,7 +493,7 @@ static bool finds_interpreter(struct symbols *s, struct symbol_frame *frames, si
 		while (symbols_inlined_in(s, f))
 			;
 		symbols_name(s, f);
-		if (is_evaluation(f)) {
+		if (symbol_is_evaluation(f->line->function)) {
 			s->modules.files[s->places[f->place].file].is_interpreter = true;
 			return true;
 		}

@@ -55,6 +55,6 @@ bool symbol_file_address(struct symbol_file *f, uint64_t offset, uint64_t *ret);
 /* The first address of the function that has the address; false: not known. */
 bool symbol_file_function(struct symbol_file *f, uint64_t address, uint64_t *ret);
 
-/* For unwind_elfutils.c. The frames of .eh_frame are found by the sorted table of .eh_frame_hdr; NULL: there is none. */
+/* For unwind_elfutils.c. The frames are those of .eh_frame, by the sorted table of .eh_frame_hdr; NULL: it has none. */
 struct Dwfl_Module *symbol_file_module(struct symbol_file *f);
 struct Dwarf_CFI_s *symbol_file_frames(struct symbol_file *f);

@@ -131,7 +131,8 @@ Test(util, items_with_equal_numbers_stay_in_order)
 		for (size_t i = 1; i < count; i++) {
 			const uint64_t *a = &items[(i - 1) * words], *b = a + words;
 
-			cr_assert(*a < *b || (*a == *b && a[words - 1] < b[words - 1]), "%zu words, item %zu", words, i);
+			cr_assert(*a < *b || (*a == *b && a[words - 1] < b[words - 1]), "%zu words, item %zu", words,
+				  i);
 		}
 	}
 }
