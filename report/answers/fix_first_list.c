@@ -57,12 +57,14 @@ static bool is_shared_out(const struct fix_first_cause *balance, const struct fi
 }
 
 /* Whether `a` tells more of their line than `b`: what can be changed there, rather than that it computes, or waits for
- * others; in the words of a rule, if there is one; that it is shared out unequally, because what all of them do is
- * rather shared out anew than removed; else the larger one. */
+ * others; that it computes, rather than waits for what may be needed; in the words of a rule, if there is one; that it
+ * is shared out unequally, because what all of them do is rather shared out anew than removed; else the larger one. */
 static bool is_better(const struct fix_first_cause *a, const struct fix_first_cause *b)
 {
 	if (is_work(a) != is_work(b))
 		return is_work(b);
+	if (a->is_last != b->is_last)
+		return b->is_last;
 	if (!a->finding != !b->finding)
 		return a->finding;
 	if (a->is_balance != b->is_balance)
@@ -100,7 +102,7 @@ static void take_frames(struct fix_first_cause *kept, struct fix_first_cause *ad
 static void join_causes(struct fix_first_cause *kept, struct fix_first_cause *added)
 {
 	bool is_same = has_price_of_work(kept) == has_price_of_work(added) && !kept->how == !added->how &&
-		       kept->is_balance == added->is_balance;
+		       kept->is_balance == added->is_balance && kept->is_last == added->is_last;
 
 	if (is_better(added, kept)) {
 		struct fix_first_cause worse = *kept;

@@ -166,6 +166,22 @@ Test(fix_first, a_wait_without_a_known_end_hides_nothing)
 	cr_expect(strstr(summary, " ms of 1.00 s at train.py:40 train; a change there saves 2"), "%s", summary);
 }
 
+/* The line that computes waits, too, as for the threads of a library; of that wait nobody knows the end. */
+Test(fix_first, a_wait_that_may_be_needed_has_not_the_price_of_what_computes)
+{
+	const uint64_t at[] = {tf_arg(TF_ARG_STACK, 0, 3)};
+	uint16_t f_wait = writer_function(&w, TF_GROUP_OSRT, "pthread_cond_wait");
+	const char *summary;
+
+	write_stacks();
+	for (uint64_t i = 1; i <= 40; i++)
+		writer_sample(&host, BEGIN + i * 10 * MS, 10000, 3);
+	writer_call(&host, f_wait, BEGIN + 900 * MS, 490 * MS, at, 1);
+	summary = summary_after(1000, 410);
+	cr_expect(strstr(summary, "FIX FIRST  900 ms of 1.00 s at train.py:40 train; a change there saves 270 to 900 ms\n"),
+		  "%s", summary);
+}
+
 /* 900 ms of computing, of 20 s, for 19 s of which other programs held the CPUs: in the next run they may not. */
 Test(fix_first, a_part_is_no_larger_than_its_whole)
 {
