@@ -56,11 +56,21 @@ static bool is_shared_out(const struct fix_first_cause *balance, const struct fi
 	return line->saves.saved_ns <= balance->whole_ns + balance->whole_ns / 4;
 }
 
+/* A wait beside what its line computes, which is worth more. */
+static bool is_lesser_wait(const struct fix_first_cause *wait, const struct fix_first_cause *work)
+{
+	return !is_work(wait) && is_work(work) && work->frame_count && !wait->finding && !wait->how &&
+	       wait->worth_ns < work->worth_ns;
+}
+
 /* Whether `a` tells more of their line than `b`: what can be changed there, rather than that it computes, or waits for
- * others; that it computes, rather than waits for what may be needed; in the words of a rule, if there is one; that it
- * is shared out unequally, because what all of them do is rather shared out anew than removed; else the larger one. */
+ * others, unless that is a wait and worth less; that it computes, rather than waits for what may be needed; in the
+ * words of a rule, if there is one; that it is shared out unequally, because what all of them do is rather shared out
+ * anew than removed; else the larger one. */
 static bool is_better(const struct fix_first_cause *a, const struct fix_first_cause *b)
 {
+	if (is_lesser_wait(a, b) || is_lesser_wait(b, a))
+		return is_lesser_wait(b, a);
 	if (is_work(a) != is_work(b))
 		return is_work(b);
 	if (a->is_last != b->is_last)

@@ -178,7 +178,36 @@ Test(fix_first, a_wait_that_may_be_needed_has_not_the_price_of_what_computes)
 		writer_sample(&host, BEGIN + i * 10 * MS, 10000, 3);
 	writer_call(&host, f_wait, BEGIN + 900 * MS, 490 * MS, at, 1);
 	summary = summary_after(1000, 410);
-	cr_expect(strstr(summary, "FIX FIRST  900 ms of 1.00 s at train.py:40 train; a change there saves 270 to 900 ms\n"),
+	cr_expect(strstr(summary, "FIX FIRST  900 ms of 1.00 s at train.py:40 train; "
+				  "a change there saves 270 to 900 ms\n"), "%s", summary);
+}
+
+/* train computes for so long, and sleeps for the rest of a second at the same line. */
+static const char *summary_of_sleep(uint64_t cpu_ms)
+{
+	const uint64_t at[] = {tf_arg(TF_ARG_STACK, 0, 3)};
+	uint16_t f_sleep = writer_function(&w, TF_GROUP_OSRT, "usleep");
+
+	write_stacks();
+	for (uint64_t ms = 10; ms <= cpu_ms; ms += 10)
+		writer_sample(&host, BEGIN + ms * MS, 10000, 3);
+	writer_call(&host, f_sleep, BEGIN + 1000 * MS, (1000 - cpu_ms) * MS, at, 1);
+	return summary_after(1000, cpu_ms);
+}
+
+Test(fix_first, a_lesser_wait_does_not_hide_what_its_line_computes)
+{
+	const char *summary = summary_of_sleep(800);
+
+	cr_expect(strstr(summary, "FIX FIRST  1.00 s of 1.00 s at train.py:40 train; a change there saves "), "%s",
+		  summary);
+}
+
+Test(fix_first, a_wait_comes_before_what_its_line_computes)
+{
+	const char *summary = summary_of_sleep(400);
+
+	cr_expect(strstr(summary, "FIX FIRST  train.py is blocked 60 % of the time in usleep (1 call): train.py:40 "),
 		  "%s", summary);
 }
 
