@@ -12,6 +12,7 @@
 #include "runtime/recorder/stack/stack.h"
 #include "preload/hook/caller.h"
 #include "preload/hook/hook_record.h"
+#include "preload/hook/terminated.h"
 #include "runtime/recorder/recorder.h"
 
 /* ---- beginnings ---- */
@@ -181,6 +182,7 @@ HOOK_EXPORT ALIGNS_STACK void quick_exit(int status)
 
 HOOK_EXPORT ALIGNS_STACK void abort(void)
 {
+	terminated_note(__builtin_return_address(0));
 	recorder_end(TF_END_ABORT, 0);
 	real_abort();
 	__builtin_unreachable();

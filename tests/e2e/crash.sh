@@ -91,16 +91,66 @@ named 'a handler that restores the default action' "$fault"
 alike '' "$crash" signal segv
 named 'a handler that raises the signal again' 'signal 11 \(SIGSEGV\) in main thread: at crash.c:[0-9]+ read_nothing;'
 
+# Why abort() was called: what libc has written, and the exception of C++. what() of the program is not called again.
 cat >throws.cpp <<'END'
+#include <cstdio>
 #include <stdexcept>
-static void parse() { throw std::runtime_error("bad"); }
-int main() { parse(); }
+struct own : std::exception { const char *what() const noexcept override { std::puts("what"); return "own"; } };
+struct derived : std::runtime_error { derived() : std::runtime_error("bad") {} };
+static void parse(char how)
+{
+	if (how == 'd') throw derived();
+	if (how == 'o') throw own();
+	if (how == 'i') throw 42;
+	throw std::runtime_error("password=hunter2 bad");
+}
+static void again() noexcept
+{
+	try { parse('i'); } catch (int) { parse('d'); }
+}
+int main(int, char **arguments)
+{
+	if (*arguments[1] == 'n') again();
+	parse(*arguments[1]);
+}
 END
 if command -v g++ >/dev/null && g++ -g -o throws throws.cpp 2>/dev/null; then
-	alike '' ./throws
-	named 'an exception that nobody catches' 'signal 6 \(SIGABRT\) in main thread: at throws.cpp:2 parse\(?\)?;'
+	while read -r how reason; do
+		alike '' ./throws "$how"
+		named "an exception that nobody catches, $how" \
+			"signal 6 \\(SIGABRT: $reason\\) in main thread: at throws.cpp:[0-9]+ (parse|again)"
+	done <<-'END'
+	runtime std::runtime_error: password=\[masked\] bad
+	derived derived: bad
+	noexcept derived: bad
+	own own
+	integer int
+	END
+	has_unwinder && like "$(report -r crashes -f csv run.pillion 2>/dev/null || report stats -r crashes -f csv run.pillion)" \
+		'signal 6 \(SIGABRT: int\)' 'the report has it'
 else
 	skip 'an exception that nobody catches' 'no g++'
+fi
+cat >asserts.c <<'END'
+#include <assert.h>
+#include <stdlib.h>
+static void check(int n) { assert(n > 1); }
+int main(int n, char **arguments)
+{
+	char *volatile p = malloc(8);
+	if (!arguments[1]) check(n);
+	free(p);
+	free(p);
+	return 0;
+}
+END
+if cc -g -w -o asserts asserts.c 2>/dev/null; then
+	alike '' ./asserts
+	named 'an assertion' "signal 6 \\(SIGABRT: Assertion \`n > 1' failed\\.\\) in main thread: at asserts.c:3 check;"
+	alike '' ./asserts twice
+	named 'a damaged heap' 'signal 6 \(SIGABRT: .*double free.*\) in main thread: at asserts.c:[0-9]+ main;'
+else
+	skip 'an assertion' 'no C compiler'
 fi
 
 cat >job.py <<'END'

@@ -10,6 +10,8 @@
 
 SUMMARIZED_SUITE(crash);
 
+static const char *reason;
+
 /* A program whose thread has died after 50 ms. */
 static const char *summary_of_death(uint32_t tid, const char *name, struct tf_crash crash)
 {
@@ -26,6 +28,8 @@ static const char *summary_of_death(uint32_t tid, const char *name, struct tf_cr
 	writer_thread(&w, &other, 11, name, 4 * TF_PAGE);
 	writer_python_code(&main, 1, 7, "/home/u/load.py", "parse");
 	writer_python_stack(&main, 1, (const uint32_t[]){1}, 1);
+	if (crash.reason)
+		writer_blob(&main, TF_BLOB_STRING, crash.reason, reason, strlen(reason));
 	writer_blob(tid == 10 ? &main : &other, TF_BLOB_CRASH, tid == 10 ? 1 : 2, &crash, sizeof(crash));
 	writer_end(&w, TF_END_ABORT, crash.signal, BEGIN + 50 * MS);
 	return summarize(&w, "x.pillion");
@@ -48,6 +52,29 @@ Test(crash, a_crash_names_the_thread_and_its_line)
 	forget();
 	summary = summary_of_crash(10, "loader");
 	cr_expect(strstr(summary, " in main thread: at "), "%s", summary);
+}
+
+Test(crash, why_abort_was_called_is_beside_the_signal)
+{
+	static const struct {
+		const char *reason, *wanted;
+	} cases[] = {
+		{"job: lib/job.c:3: check: Assertion `n > 0' failed.", "(SIGABRT: Assertion `n > 0' failed.) in main"},
+		{"free(): invalid pointer", "(SIGABRT: free(): invalid pointer) in main"},
+		{"_ZTISt13runtime_error: no a: b", "(SIGABRT: std::runtime_error: no a: b) in main"},
+		{"_ZTIN4mesh8singularE", "(SIGABRT: mesh::singular) in main"},
+		{"_ZTIi: token=abc", "(SIGABRT: int: token=[masked]) in main"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const char *summary;
+
+		reason = cases[i].reason;
+		summary = summary_of_death(10, "job", (struct tf_crash){.signal = SIGABRT, .code = SI_TKILL,
+									.sender = 10, .reason = 5});
+		cr_expect(strstr(summary, cases[i].wanted), "%s", summary);
+		forget();
+	}
 }
 
 /* What the fault concerns, or who sent the signal, if that was another process. */

@@ -5,8 +5,13 @@
 #include <sys/wait.h>
 
 #include "report/base/newer_libc.h"
+#include "report/base/text.h"
 #include "report/names/attribution.h"
+#include "report/names/demangle.h"
+#include "report/read/job/command.h"
 #include "report/tables/report.h"
+
+enum { REASON_WIDTH = 100 };
 
 /* The last record is valid: the first one was written before the stack was walked. */
 bool crash_find(const struct model *m, const struct process *p, struct crash *ret)
@@ -27,6 +32,34 @@ bool crash_find(const struct model *m, const struct process *p, struct crash *re
 	return true;
 }
 
+/* An assertion without the program's name and the place, which is the line of the crash; the type of an exception as it
+ * is in the source. */
+static void crash_reason(const struct crash *crash, struct buffer *ret)
+{
+	static const char type[] = "_ZTI", of[] = "typeinfo for ";
+	const struct blob *b = trace_definition(crash->image->trace, TF_BLOB_STRING, crash->what.reason);
+	SCOPED(buffer) text = {0}, name = {0};
+	SCOPED_MEMORY char *masked = NULL;
+	const char *assertion, *what;
+
+	if (!crash->what.reason || !b)
+		return;
+	trace_text(crash->image->trace, b, &text);
+	masked = command_mask(buffer_string(&text));
+	buffer_text(ret, ": ");
+	assertion = strstr(masked, "Assertion `");
+	if (!text_begins_with(masked, type)) {
+		text_fit(ret, assertion ? assertion : masked, REASON_WIDTH);
+		return;
+	}
+	what = strstr(masked, ": ");
+	buffer_add(&name, masked, what ? (size_t)(what - masked) : strlen(masked));
+	buffer_clear(&text);
+	demangle(&text, buffer_string(&name));
+	buffer_text(&text, what ? what : "");
+	text_fit(ret, text.data + (text_begins_with(text.data, of) ? strlen(of) : 0), REASON_WIDTH);
+}
+
 void crash_signal(int signal, const struct crash *crash, struct buffer *ret)
 {
 	const char *name = signal_name(signal);
@@ -37,6 +70,8 @@ void crash_signal(int signal, const struct crash *crash, struct buffer *ret)
 		buffer_print(ret, ", address 0x%" PRIx64, crash->what.address);
 	else if (crash && crash->what.code <= 0 && crash->what.sender != crash->image->pid)
 		buffer_print(ret, ", sent by PID %" PRIu32, crash->what.sender);
+	if (crash)
+		crash_reason(crash, ret);
 	buffer_text(ret, ")");
 }
 

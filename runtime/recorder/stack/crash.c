@@ -2,6 +2,7 @@
 #include "runtime/recorder/stack/crash.h"
 
 #include <signal.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <ucontext.h>
 
@@ -19,11 +20,13 @@
 #include "runtime/shared/common/sys.h"
 
 /* STACK_ROOM: what recording needs below the handler's frame, most of it for Python's frames. */
-enum { STACK_BYTES = 160 << 10, STACK_ROOM = 104 << 10, PATIENCE = 2000 };
+enum { STACK_BYTES = 160 << 10, STACK_ROOM = 104 << 10, PATIENCE = 2000, REASON_BYTES = 400 };
 
 /* Of the first crash. A later one, in another thread, dies as it is. */
 static struct {
 	int owner; /* the thread that records or has recorded it; 0: none */
+	uint32_t reason; /* that the C++ library has for the call of abort() by the thread `aborts` */
+	const struct thread *aborts;
 	bool is_recording, is_done, has_stack;
 	void *escape[5]; /* where a fault while recording continues */
 	struct tf_crash what;
@@ -52,16 +55,42 @@ static struct stack_place crash_place(const ucontext_t *u)
 #endif
 }
 
+/* What libc has written before it called abort(): a failed assertion, a damaged heap or stack. */
+static uint32_t crash_libc_reason(void)
+{
+	struct libc_message {
+		unsigned size;
+		char text[];
+	} *const *message = dso_next("__abort_msg");
+	const char *text;
+	size_t length;
+
+	if (!message || !*message || !readable_bytes(*message, sizeof(**message) + REASON_BYTES))
+		return 0;
+	text = (*message)->text;
+	length = strnlen(text, REASON_BYTES);
+	while (length && text[length - 1] == '\n')
+		length--;
+	return length ? event_intern(TF_BLOB_STRING, text, length) : 0;
+}
+
+void crash_aborts(uint32_t reason)
+{
+	crash.reason = reason;
+	crash.aborts = &thread_self;
+}
+
 static void crash_write(void *unused)
 {
 	struct thread *t = &thread_self;
 
 	(void)unused;
 	event_blob(TF_BLOB_CRASH, t->number, &crash.what, sizeof(crash.what));
-	if (!crash.has_stack)
-		return;
-	crash.what.stack = stack_take_crash(t, &crash.place);
-	if (crash.what.stack)
+	if (crash.what.signal == SIGABRT && crash.what.sender == process.pid)
+		crash.what.reason = crash.aborts == t ? crash.reason : crash_libc_reason();
+	if (crash.has_stack)
+		crash.what.stack = stack_take_crash(t, &crash.place);
+	if (crash.what.reason || crash.what.stack)
 		event_blob(TF_BLOB_CRASH, t->number, &crash.what, sizeof(crash.what));
 }
 

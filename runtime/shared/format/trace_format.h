@@ -42,7 +42,7 @@
 #define TF_BYTE_ORDER 0x01020304u
 /* A reader accepts every minor version of its major version: it skips unknown kinds of slots, blobs and chunks. */
 #define TF_VERSION_MAJOR 1
-#define TF_VERSION_MINOR 21
+#define TF_VERSION_MINOR 22
 
 enum { TF_PAGE = 4096, TF_SLOT = 8, TF_HOST = 64 };
 
@@ -527,7 +527,9 @@ struct tf_crash {
 	int32_t signal, code; /* si_signo, si_code */
 	uint32_t sender;      /* PID of the process that sent it; 0 where `code` is positive */
 	uint32_t stack;	      /* id of a TF_BLOB_STACK; 0: not known */
-	uint32_t reserved;
+	/* id of a TF_BLOB_STRING: why abort() was called, in libc's words, or "_ZTI", the mangled type of an exception
+	 * of C++, and ": " with its what(), if that is known; 0: not known. From 1.22 on */
+	uint32_t reason;
 };
 
 struct tf_launch {
