@@ -252,13 +252,18 @@ static bool end_is_awaited(const struct run *run)
 }
 
 /* srun learns of a rank that has failed, and ends the others, when this launcher ends. */
-static bool is_left_to_others(const struct run *run)
+static bool is_leaving(const struct run *run)
+{
+	return run->key[0] && run->status && verdict_is_printed(run);
+}
+
+/* The summary is that of the others, if there are any. The mark comes before the look who runs: who ends after that sees
+ * it. */
+static bool summary_leave(const struct run *run)
 {
 	unsigned started;
 
-	if (!run->key[0] || !run->status || !verdict_is_printed(run))
-		return false;
-	if (is_printer(run)) /* before it looks who runs: who ends after that sees the mark */
+	if (is_printer(run))
 		mark_open(run, ".left", O_WRONLY | O_CREAT);
 	return capture_launchers_running(run->directory, &started);
 }
@@ -281,7 +286,7 @@ void summary_print(struct run *run)
 	end.limit_ns = is_hurried(run) ? clock_monotonic_ns() + HURRIED_MS * 1000000ull : UINT64_MAX;
 	if (is_printer(run))
 		path_print(run);
-	if (end_is_awaited(run) || is_left_to_others(run) || !summary_begin(run))
+	if (end_is_awaited(run) || (is_leaving(run) && summary_leave(run)) || !summary_begin(run))
 		return;
 	path_print(run);
 	others_wait(run);

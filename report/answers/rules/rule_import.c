@@ -302,21 +302,17 @@ static size_t importers(struct imports *p, uint32_t package, struct rule_span *s
 	return count;
 }
 
-static bool is_worker(const struct model *m, const struct process *process)
-{
-	return attribution_is_worker(&m->images[process->first_image + process->image_count - 1]);
-}
-
 /* The line that waits for worker processes, or for what they send: of the longest such wait. */
 static const struct code_line *worker_line(struct rules *r)
 {
 	const struct job_time *t = rules_time(r);
+	const struct model *m = r->context->model;
 
 	list_each(const struct role, role, &t->roles)
 		array_each(const struct role_call, call, role->calls, role->call_count) {
 			const struct role *awaited = call->is_users ? role_waited_for(&t->roles, role, call) : NULL;
 
-			if (awaited && is_worker(r->context->model, awaited->process))
+			if (awaited && attribution_is_worker(process_last_image(m, awaited->process)))
 				return role_call_line(r->context, call);
 		}
 	return NULL;
@@ -339,7 +335,7 @@ static struct workers find_workers(struct imports *p, uint32_t package)
 		uint64_t ns = p->all_ns[i] ? *time_of(p, package, i, 0) : 0;
 		uint64_t lived = process->end_ns - process->start_ns;
 
-		if (!is_much(m, process, ns) || !is_worker(m, process))
+		if (!is_much(m, process, ns) || !attribution_is_worker(process_last_image(m, process)))
 			continue;
 		spans[ret.count++] = (struct rule_span){process->start_ns, process->end_ns};
 		ret.longest_ns = lived > ret.longest_ns ? lived : ret.longest_ns;
@@ -355,7 +351,7 @@ static double start_share(struct rules *r)
 	uint64_t all_ns = 1, work_ns = 0;
 
 	list_each(const struct role, role, &rules_time(r)->roles) {
-		if (!is_worker(r->context->model, role->process))
+		if (!attribution_is_worker(process_last_image(r->context->model, role->process)))
 			continue;
 		all_ns += role->cpu_ns;
 		list_each(const struct role_call, line, &role->lines)
