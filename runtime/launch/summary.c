@@ -257,8 +257,8 @@ static bool is_leaving(const struct run *run)
 	return run->key[0] && run->status && verdict_is_printed(run);
 }
 
-/* The summary is that of the others, if there are any. The mark comes before the look who runs: who ends after that sees
- * it. */
+/* The summary is that of the others, if there are any. The mark comes before the look who runs: who ends after that
+ * sees it. */
 static bool summary_leave(const struct run *run)
 {
 	unsigned started;

@@ -126,7 +126,7 @@ if command -v g++ >/dev/null && g++ -g -o throws throws.cpp 2>/dev/null; then
 	own own
 	integer int
 	END
-	has_unwinder && like "$(report -r crashes -f csv run.pillion 2>/dev/null || report stats -r crashes -f csv run.pillion)" \
+	has_unwinder && like "$(report stats -r crashes -f csv run.pillion)" \
 		'signal 6 \(SIGABRT: int\)' 'the report has it'
 else
 	skip 'an exception that nobody catches' 'no g++'
@@ -146,7 +146,8 @@ int main(int n, char **arguments)
 END
 if cc -g -w -o asserts asserts.c 2>/dev/null; then
 	alike '' ./asserts
-	named 'an assertion' "signal 6 \\(SIGABRT: Assertion \`n > 1' failed\\.\\) in main thread: at asserts.c:3 check;"
+	named 'an assertion' \
+		"signal 6 \\(SIGABRT: Assertion \`n > 1' failed\\.\\) in main thread: at asserts.c:3 check;"
 	alike '' ./asserts twice
 	named 'a damaged heap' 'signal 6 \(SIGABRT: .*double free.*\) in main thread: at asserts.c:[0-9]+ main;'
 else

@@ -83,6 +83,31 @@ elif kind in ("exits", "killed"):
     subprocess.run(["false"])
     with ProcessPoolExecutor(1) as p:
         list(p.map(lost, [kind]))  # lost
+elif kind == "server":
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("forkserver")) as p:
+        list(p.map(lost, ["killed"]))  # served
+elif kind in ("peer", "handled"):
+    import multiprocessing
+    own, other = multiprocessing.Pipe()
+    p = multiprocessing.Process(target=lost, args=("killed",))
+    p.start()
+    other.close()
+    if kind == "handled":
+        p.join()
+        fn("more")
+    own.recv()  # peer
+elif kind in ("crashed", "master"):
+    import ctypes, multiprocessing
+    q = multiprocessing.get_context("fork").Queue()
+    p = multiprocessing.get_context("fork").Process(target=ctypes.string_at if kind == "crashed" else lost,
+                                                    args=(0 if kind == "crashed" else "killed",))
+    p.start()
+    if kind == "crashed":
+        q.get(timeout=1)
+    p.join()
+    sys.exit(2)
 elif kind == "threads":
     from concurrent.futures import ThreadPoolExecutor
     with ThreadPoolExecutor(2) as p:
@@ -124,7 +149,7 @@ ended() {
 	head -n "$(($(cut -d: -f1 first) - 1))" both | sed -E 's/0x[0-9a-f]+//; s/Process-[0-9]+/Process/' >err
 	sed -E 's/0x[0-9a-f]+//; s/Process-[0-9]+/Process/' alone.err >alone
 	is "$(cat out)" "$(cat alone.out)" "$1: its output"
-	[ "$1" = pool ] || [ "$1" = futures ] || is "$(cat err)" "$(cat alone)" "$1: its errors"
+	[ "$1" = pool ] || [ "$1" = futures ] || [ "$1" = server ] || is "$(cat err)" "$(cat alone)" "$1: its errors"
 	sed -i 's/^[0-9]*://' first
 }
 
@@ -157,6 +182,21 @@ like "$(cat first)" "^DIED FIRST +exit 7 of worker [0-9]+[;,].*$broken.* at rais
 ended killed
 like "$(cat first)" "^DIED FIRST +signal 9 \(SIGKILL\) of worker [0-9]+[;,].*$broken.* at raises.py:$lost; " \
 	'a worker that was killed: before what its pool raises'
+served=$(grep -n '# served' raises.py | cut -d: -f1)
+ended server
+like "$(cat first)" "^DIED FIRST +signal 9 \\(SIGKILL\\) of worker [0-9]+[;,].*$broken.* at raises.py:$served; " \
+	'a worker of a server of forks'
+peer=$(grep -n '# peer' raises.py | cut -d: -f1)
+ended peer
+like "$(cat first)" "^DIED FIRST +signal 9 \\(SIGKILL\\) of worker [0-9]+[;,].*; then EOFError at raises.py:$peer; " \
+	'a worker whose pipe is at its end'
+ended crashed
+like "$(cat first)" '^DIED FIRST +signal 11 \(SIGSEGV' 'a crash before the time limit of who waits for it'
+ended master
+like "$(cat first)" "^DIED FIRST +signal 9 \\(SIGKILL\\) of worker [0-9]+[;,].*; then exit 2; process " \
+	'a killed worker, before the status of the master'
+ended handled
+like "$(cat first)" "^CRASH +RuntimeError: no more at raises.py:$raised fn; " 'a worker whose end had no consequence'
 for kind in caught logged harmless interrupted cancelled; do
 	ended "$kind"
 	unlike "$(cat both)" '^(CRASH|DIED FIRST)' "$kind: none"

@@ -136,6 +136,15 @@ def opened():
     libc.sem_wait(ctypes.c_void_p(libc.sem_open(("/" + sys.argv[2]).encode(), os.O_CREAT, 0o600, 0)))
 
 
+def dies():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def pool():
+    with mp.Pool(1) as workers:
+        workers.apply(dies)  # the pool has lost it
+
+
 async def task(a, b):
     async with a:
         await asyncio.sleep(0.3)
@@ -240,6 +249,8 @@ named any 3 "waits.py:$(line 'children read') waits for a pipe"
 named system_v 2 "waits.py:$(line semop) waits for a semaphore"
 named messages 2 "waits.py:$(line msgrcv) waits for a message"
 named events 2 "waits.py:$(line 'reads an eventfd') waits for a notification by eventfd"
+named pool 2 "waits.py:$(line 'the pool has lost it') waits for a threading.Lock" \
+	', whose worker [0-9]+ was killed by signal 9 \(SIGKILL\)$'
 named loop 1 \
 	"^DEADLOCK +the main thread at waits.py:$(line 'runs the loop') waits for a wakeup of its event loop, in which \
 2 tasks wait at waits.py:$(line 'both tasks wait') task, 1 at waits.py:$(line 'waits for both') tasks, and no"

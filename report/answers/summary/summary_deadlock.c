@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "report/answers/summary/summary_died.h"
 #include "report/answers/summary/summary_time.h"
 #include "report/answers/where_text.h"
 #include "report/base/text.h"
@@ -78,6 +79,8 @@ static size_t cycle_items(const struct where_place *p, uint32_t cycle, const str
 
 static void add_end(const struct model *m, const struct where_item *item, struct buffer *out)
 {
+	const struct process *lost;
+
 	buffer_print(out, "; process %" PRIu32 " ", item->process->head.pid);
 	if (!item->image)
 		return;
@@ -88,6 +91,9 @@ static void add_end(const struct model *m, const struct where_item *item, struct
 		buffer_text(out, " on ");
 		text_fit(out, m->machines[item->image->machine].host, NAME_WIDTH);
 	}
+	lost = summary_lost_worker(m, &m->processes[item->image->process], NULL);
+	if (lost)
+		buffer_print(out, ", whose worker %" PRIu32 " was %s", lost->pid, lost->ended);
 }
 
 /* Whether a thread is told of first: it has a line of the program, and waits for more than the end of a child. */

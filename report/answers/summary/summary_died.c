@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -132,18 +133,12 @@ static bool is_started_rank(const struct model *m, const struct process *p)
 /* A process that runs the program of its parent: a fork of it, or another Python. */
 static bool is_worker(const struct model *m, const struct process *p)
 {
+	const struct process *parent = process_parent(m, p);
 	const struct image *image = process_last_image(m, p);
-	bool is_python = attribution_is_python_program(image);
+	const char *its = parent ? process_last_image(m, parent)->executable : NULL;
 
-	for (size_t i = 0; i < m->process_count && image->executable; i++) {
-		const struct process *parent = &m->processes[i];
-		const char *its = process_last_image(m, parent)->executable;
-
-		if (parent->pid == p->parent_pid && parent->machine == p->machine &&
-		    parent->start_ns <= p->start_ns && its && !strcmp(its, image->executable))
-			return image->via == TF_VIA_FORK || is_python;
-	}
-	return false;
+	return its && image->executable && !strcmp(its, image->executable) &&
+	       (image->via == TF_VIA_FORK || attribution_is_python_program(image));
 }
 
 /* Whether it ended by the exception. A rank may wait for the others when its main thread has ended. The end of another
@@ -170,31 +165,66 @@ static bool is_request(int signal)
 	return signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
 }
 
-/* Whether it runs the program of its parent, as a worker does. */
-static bool runs_parents_program(const struct model *m, const struct process *p, const struct process *parent)
+/* Or a worker of its worker, as those of a server of forks are. */
+static bool works_for(const struct model *m, const struct process *p, const struct process *master)
 {
-	const struct image *own = &m->images[p->first_image + p->image_count - 1];
-	const struct image *of_parent = &m->images[parent->first_image + parent->image_count - 1];
+	bool is_own = false;
 
-	return !p->has_exec && !strcmp(image_file_name(own), image_file_name(of_parent));
+	while (p && p != master && is_worker(m, p)) {
+		p = process_parent(m, p);
+		is_own = true;
+	}
+	return is_own && p == master;
 }
 
-/* The process of which the exception says that it is gone, in the words of concurrent.futures, loky and torch: of the
- * workers that failed the one that ended first. SIGTERM is what the others get then. NULL: there is none. */
-static const struct process *lost_worker(const struct model *m, const struct died *d)
+/* Whether the type of the exception says that a worker, or what it had to send, is gone. */
+static bool is_of_loss(const struct exception *e)
+{
+	static const char *const classes[] = {"BrokenProcessPool", "TerminatedWorkerError", "ProcessExitedException",
+					      "EOFError", "BrokenPipeError", "ConnectionResetError"};
+	size_t length = strcspn(e->text, ":");
+
+	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++) {
+		size_t its = strlen(classes[i]);
+
+		if (length >= its && !memcmp(e->text + length - its, classes[i], its) &&
+		    (length == its || e->text[length - its - 1] == '.'))
+			return true;
+	}
+	return false;
+}
+
+/* Whether the text of the exception has the number of the process. */
+static bool is_named(const struct exception *e, const struct process *p)
+{
+	static const char digits[] = "0123456789";
+
+	for (const char *at = e->text; *(at += strcspn(at, digits)); at += strspn(at, digits))
+		if (strtoul(at, NULL, 10) == p->pid)
+			return true;
+	return false;
+}
+
+/* By SIGKILL or a crash, before somebody ended the job. A Python that was exec'ed may be another program. */
+static bool was_killed_early(const struct model *m, const struct process *p, int signal)
+{
+	const struct image *image = process_last_image(m, p);
+
+	return (signal == SIGKILL || is_crash(signal)) && p->end_ns <= told_ns(m, p) &&
+	       (image->via == TF_VIA_FORK || attribution_is_worker(image));
+}
+
+const struct process *summary_lost_worker(const struct model *m, const struct process *master,
+					  const struct exception *e)
 {
 	const struct process *first = NULL;
 
-	if (!d->exception.image ||
-	    !text_any(text_has, d->exception.text, "terminated abruptly", "unexpectedly terminated",
-		      ") exited unexpectedly", "terminated with signal", "terminated with exit code",
-		      "is killed by signal"))
-		return NULL;
 	array_each(const struct process, p, m->processes, m->process_count) {
-		if (process_parent(m, p) != d->process || !p->has_status || !p->status ||
-		    is_request(signal_of(m, p)) || !runs_parents_program(m, p, d->process))
-			continue;
-		if (!first || p->end_ns < first->end_ns)
+		int signal = signal_of(m, p);
+		bool is_lost = e ? is_of_loss(e) || is_named(e, p) : was_killed_early(m, p, signal);
+
+		if (is_lost && p->has_status && p->status && !is_request(signal) && works_for(m, p, master) &&
+		    (!first || p->end_ns < first->end_ns))
 			first = p;
 	}
 	return first;
@@ -239,10 +269,16 @@ bool summary_was_ended(const struct model *m, const struct died *d, bool is_prov
 	return is_request(d->signal) || (d->signal == SIGKILL && is_proved) || (!d->signal && is_in_call);
 }
 
-/* When it ended, or when what it ended by was raised. */
-static uint64_t death_ns(const struct died *d)
+/* When it ended, or when what it ended by was raised or sent: its parent may see the end much later. */
+static uint64_t death_ns(const struct model *m, const struct died *d)
 {
-	return d->exception.image ? d->exception.at_ns : d->process->end_ns;
+	struct crash crash;
+
+	if (d->exception.image)
+		return d->exception.at_ns;
+	return crash_find(m, d->process, &crash)
+		       ? clock_map_ns(&m->machines[d->process->machine].clock, crash.what.ticks)
+		       : d->process->end_ns;
 }
 
 /* A rank that called MPI_Abort may be seen to end after those that it ended, one that was killed after those that have
@@ -264,7 +300,7 @@ static bool comes_before(const struct model *m, const struct died *a, const stru
 		return a_is_rank;
 	if (lost_a_peer(a) != lost_a_peer(b))
 		return lost_a_peer(b);
-	return death_ns(a) < death_ns(b);
+	return death_ns(m, a) < death_ns(m, b);
 }
 
 /* Whether the run has failed, or a rank of it that cannot go on. */
@@ -307,7 +343,8 @@ void summary_died_find(const struct model *m, struct died *ret)
 	ret->process = first.process;
 	ret->exception = first.exception;
 	ret->signal = first.exception.image ? 0 : signal_of(m, ret->process);
-	ret->lost = lost_worker(m, ret);
+	if (!ret->signal && !ret->process->is_running)
+		ret->lost = summary_lost_worker(m, ret->process, ret->exception.image ? &ret->exception : NULL);
 	ret->is_of_ranks = has_ranks || ret->lost || is_worker(m, ret->process);
 }
 
@@ -500,7 +537,7 @@ void summary_oom(const struct model *m, const struct died *d, struct buffer *out
 
 bool summary_has_died(const struct died *d)
 {
-	return d->process && (d->has_ranks || d->exception.image || is_crash(d->signal));
+	return d->process && (d->is_of_ranks || d->exception.image || is_crash(d->signal));
 }
 
 void summary_died(struct rules *r, const struct died *d, const struct where_place *place, struct buffer *out)
@@ -533,7 +570,7 @@ void summary_died(struct rules *r, const struct died *d, const struct where_plac
 	buffer_print(out, "; process %" PRIu32 " ", p->pid);
 	text_fit(out, p->command, NAME_WIDTH);
 	buffer_text(out, ", after ");
-	rule_time(out, model_since_origin(m, death_ns(d)));
+	rule_time(out, model_since_origin(m, death_ns(m, d)));
 	if (!crash && !d->exception.image && !add_seen(m, p, place, out))
 		add_last(r, p, out);
 	buffer_text(out, "\n");

@@ -35,3 +35,9 @@ void summary_oom(const struct model *m, const struct died *d, struct buffer *out
 
 /* A line that begins with CRASH or, with several ranks or workers, DIED FIRST; nothing if there is none. */
 void summary_died(struct rules *r, const struct died *d, const struct where_place *place, struct buffer *out);
+
+/* Of the workers of a process that failed the first one, whose end is why it has raised the exception; NULL: why it
+ * fails, or waits for ever. Then it is one that a signal ended, but SIGTERM, which the others get. Returns NULL if
+ * there is none. */
+const struct process *summary_lost_worker(const struct model *m, const struct process *master,
+					  const struct exception *e);
