@@ -54,12 +54,13 @@ static void has(uint32_t process, uint32_t number, const char *access, const cha
 {
 	struct look_process *p = &processes[process];
 
-	p->descriptors[p->descriptor_count++] = (struct look_descriptor){
+	p->descriptors[p->descriptor_count] = (struct look_descriptor){
 		.number = number,
 		.may_read = strchr(access, 'r'),
 		.may_write = strchr(access, 'w'),
 		.link = (char *)link,
 	};
+	look_read_link(&p->descriptors[p->descriptor_count++]);
 }
 
 static size_t cycles(void)

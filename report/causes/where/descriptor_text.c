@@ -15,11 +15,29 @@ void where_describe_process(const struct look_process *p, struct buffer *ret)
 		buffer_print(ret, " (%s)", path_name(p->executable));
 }
 
+/* Two descriptors of one open file, or of one pipe. One that the launcher has open is not alike. */
+static bool is_same_link(const struct look_descriptor *a, const struct look_descriptor *b)
+{
+	if (a->kind == LINK_SOCKET)
+		return b->kind == LINK_SOCKET && a->inode == b->inode && a->is_outside == b->is_outside;
+	return !strcmp(a->link, b->link);
+}
+
+/* Whether the process has it open so, too. */
+static bool has_link(const struct look_process *p, const struct look_descriptor *d, bool reads, bool writes)
+{
+	for (size_t i = 0; i < p->descriptor_count; i++)
+		if (is_same_link(d, &p->descriptors[i]) &&
+		    ((reads && p->descriptors[i].may_read) || (writes && p->descriptors[i].may_write)))
+			return true;
+	return false;
+}
+
 /* ---- pipes ---- */
 
 /* Who can end the wait: processes that have the same pipe open in the other direction. */
-static void describe_pipe(const struct look *l, const struct look_process *self, const char *link, bool is_read,
-			  struct buffer *ret)
+static void describe_pipe(const struct look *l, const struct look_process *self, const struct look_descriptor *d,
+			  bool is_read, struct buffer *ret)
 {
 	const char *what = is_read ? "writing" : "reading";
 	size_t count = 0;
@@ -27,11 +45,8 @@ static void describe_pipe(const struct look *l, const struct look_process *self,
 
 	buffer_text(ret, "a pipe");
 	array_each(const struct look_process, p, l->processes, l->count) {
-		bool has = false;
+		bool has = has_link(p, d, !is_read, is_read);
 
-		for (size_t k = 0; k < p->descriptor_count && !has; k++)
-			has = !strcmp(p->descriptors[k].link, link) &&
-			      (is_read ? p->descriptors[k].may_write : p->descriptors[k].may_read);
 		is_own |= has && p == self;
 		if (!has || p == self || count++ >= HOLDERS)
 			continue;
@@ -129,32 +144,38 @@ static void describe_address(const char *text, struct buffer *ret)
 		buffer_print(ret, "[%.*s]:%u", (int)length, text, port);
 }
 
-static void describe_holders(const struct look *l, const struct look_process *self, unsigned long inode,
-			     struct buffer *ret)
+/* The socket at the other end of a connection; inode 0: it is not within the look. */
+static struct look_descriptor peer_of(const struct look *l, const struct socket *s)
 {
-	char link[48];
+	struct look_descriptor peer = {.kind = LINK_SOCKET};
 
-	snprintf(link, sizeof(link), "socket:[%lu]", inode);
-	array_each(const struct look_process, p, l->processes, l->count) {
-		for (size_t k = 0; k < p->descriptor_count; k++) {
-			if (strcmp(p->descriptors[k].link, link) != 0)
-				continue;
-			buffer_text(ret, ", whose other end is in ");
-			if (p == self)
-				buffer_text(ret, "this process");
-			else
-				where_describe_process(p, ret);
-			return;
-		}
+	for (size_t i = 0; i < l->count && !peer.inode; i++)
+		peer.inode = find_peer(&l->processes[i], s);
+	return peer;
+}
+
+static void describe_holder(const struct look *l, const struct look_process *self, const struct look_descriptor *d,
+			    struct buffer *ret)
+{
+	array_each(const struct look_process, p, l->processes, d->inode ? l->count : 0) {
+		if (!has_link(p, d, true, true))
+			continue;
+		buffer_text(ret, ", whose other end is in ");
+		if (p == self)
+			buffer_text(ret, "this process");
+		else
+			where_describe_process(p, ret);
+		return;
 	}
 }
 
-static void describe_socket(const struct look *l, const struct look_process *self, const char *link, struct buffer *ret)
+static void describe_socket(const struct look *l, const struct look_process *self, unsigned long inode,
+			    struct buffer *ret)
 {
+	struct look_descriptor peer;
 	struct socket s;
-	unsigned long peer = 0;
 
-	if (!find_socket(self, strtoul(link + strlen("socket:["), NULL, 10), &s)) {
+	if (!find_socket(self, inode, &s)) {
 		buffer_text(ret, "a socket");
 		return;
 	}
@@ -171,10 +192,8 @@ static void describe_socket(const struct look *l, const struct look_process *sel
 		describe_address(s.local, ret);
 		buffer_text(ret, ")");
 	}
-	for (size_t i = 0; i < l->count && !peer; i++)
-		peer = find_peer(&l->processes[i], &s);
-	if (peer)
-		describe_holders(l, self, peer, ret);
+	peer = peer_of(l, &s);
+	describe_holder(l, self, &peer, ret);
 }
 
 void where_describe_descriptor(const struct look *l, const struct look_process *p, uint32_t number, bool is_read,
@@ -186,29 +205,24 @@ void where_describe_descriptor(const struct look *l, const struct look_process *
 	if (!d)
 		return;
 	buffer_text(ret, ", ");
-	if (text_begins_with(d->link, "pipe:["))
-		describe_pipe(l, p, d->link, is_read, ret);
-	else if (text_begins_with(d->link, "socket:["))
-		describe_socket(l, p, d->link, ret);
+	if (d->kind == LINK_PIPE)
+		describe_pipe(l, p, d, is_read, ret);
+	else if (d->kind == LINK_SOCKET)
+		describe_socket(l, p, d->inode, ret);
 	else
 		buffer_text(ret, d->link);
 }
 
 /* ---- who can end a wait ---- */
 
-static bool is_eventfd(const char *link)
-{
-	return text_begins_with(link, "anon_inode:[eventfd] id ");
-}
-
 /* Whether only those who inherited the descriptor can end a wait for it: also of a queue and a FIFO without a name, but
  * not of a terminal that is known by another one elsewhere. */
-static bool is_inherited(const char *link)
+static bool is_inherited(const struct look_descriptor *d)
 {
-	const char *space = strrchr(link, ' ');
-	bool has_no_name = *link == '/' && !text_begins_with(link, "/dev/") && space && !strcmp(space, " (deleted)");
+	bool has_no_name = *d->link == '/' && !text_begins_with(d->link, "/dev/") &&
+			   text_ends_with(d->link, " (deleted)");
 
-	return has_no_name || text_begins_with(link, "pipe:[") || is_eventfd(link);
+	return has_no_name || d->kind == LINK_PIPE || d->kind == LINK_EVENTFD;
 }
 
 /* Whether the kernel may notify a process by its eventfd: of a device's or of asynchronous operations. */
@@ -231,59 +245,35 @@ static bool has_notifier(const struct look_process *p)
 
 const char *where_descriptor_kind(const struct look_process *p, uint32_t number)
 {
+	static const char *const kinds[] = {[LINK_OTHER] = "file", [LINK_PIPE] = "pipe", [LINK_SOCKET] = "socket",
+					    [LINK_EVENTFD] = "notification by eventfd"};
 	const struct look_descriptor *d = look_descriptor(p, number);
 
-	if (!d)
-		return NULL;
-	return text_begins_with(d->link, "pipe:[")	  ? "pipe"
-	       : text_begins_with(d->link, "socket:[") ? "socket"
-	       : is_eventfd(d->link)		  ? "notification by eventfd"
-						  : "file";
-}
-
-/* Whether a process has the descriptor's link open so; one that the launcher has open is not alike. */
-static bool has_link(const struct look_process *p, const char *link, bool reads, bool writes)
-{
-	for (size_t i = 0; i < p->descriptor_count; i++)
-		if (!strcmp(p->descriptors[i].link, link) &&
-		    ((reads && p->descriptors[i].may_read) || (writes && p->descriptors[i].may_write)))
-			return true;
-	return false;
-}
-
-/* The socket at the other end, of a connection within the look. */
-static bool find_peer_link(const struct look *l, const struct look_process *p, const char *link, char ret[48])
-{
-	unsigned long peer = 0;
-	struct socket s;
-
-	if (!find_socket(p, strtoul(link + strlen("socket:["), NULL, 10), &s) ||
-	    (!is_unix(&s) && (s.table[0] != 't' || s.state == TCP_LISTEN)))
-		return false;
-	for (size_t i = 0; i < l->count && !peer; i++)
-		peer = find_peer(&l->processes[i], &s);
-	snprintf(ret, 48, "socket:[%lu]", peer);
-	return peer;
+	return d ? kinds[d->kind] : NULL;
 }
 
 bool where_descriptor_wakers(const struct look *l, const struct look_process *p, uint32_t number, bool is_read,
 			     bool *ret)
 {
 	const struct look_descriptor *d = look_descriptor(p, number);
-	const char *link = d ? d->link : "";
-	bool is_pipe = is_inherited(link), has = false;
-	char peer[48];
+	bool is_pipe = d && is_inherited(d), has = false;
+	struct look_descriptor peer;
+	struct socket s;
 
-	if (strstr(link, " outside") || (!is_pipe && !text_begins_with(link, "socket:[")))
+	if (!d || d->is_outside || (!is_pipe && d->kind != LINK_SOCKET))
 		return false;
 	if (!is_pipe) {
-		if (!find_peer_link(l, p, link, peer))
+		if (!find_socket(p, d->inode, &s) ||
+		    (!is_unix(&s) && (s.table[0] != 't' || s.state == TCP_LISTEN)))
 			return false;
-		link = peer;
+		peer = peer_of(l, &s);
+		if (!peer.inode)
+			return false;
+		d = &peer;
 	}
 	for (size_t i = 0; i < l->count; i++)
-		if (has_link(&l->processes[i], link, !is_pipe || !is_read, !is_pipe || is_read)) {
-			if (is_eventfd(link) && has_notifier(&l->processes[i]))
+		if (has_link(&l->processes[i], d, !is_pipe || !is_read, !is_pipe || is_read)) {
+			if (d->kind == LINK_EVENTFD && has_notifier(&l->processes[i]))
 				return false;
 			ret[i] = true;
 			has = true;

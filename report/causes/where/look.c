@@ -39,6 +39,17 @@ static void read_maps(struct look_process *p, const char *text)
 	}
 }
 
+void look_read_link(struct look_descriptor *d)
+{
+	if (sscanf(d->link, "pipe:[%lu]", &d->inode) == 1)
+		d->kind = LINK_PIPE;
+	else if (sscanf(d->link, "socket:[%lu]", &d->inode) == 1)
+		d->kind = LINK_SOCKET;
+	else if (text_begins_with(d->link, "anon_inode:[eventfd] id "))
+		d->kind = LINK_EVENTFD;
+	d->is_outside = strstr(d->link, " outside");
+}
+
 static void read_descriptors(struct look_process *p, const char *text)
 {
 	while (*text) {
@@ -50,9 +61,10 @@ static void read_descriptors(struct look_process *p, const char *text)
 		snprintf(line, sizeof(line), "%.*s", (int)(length < 31 ? length : 31), text);
 		if (sscanf(line, "%u %3[rw] %n", &number, access, &at) == 2 && at) {
 			GROW(p, descriptors, descriptor);
-			p->descriptors[p->descriptor_count++] = (struct look_descriptor){
+			p->descriptors[p->descriptor_count] = (struct look_descriptor){
 				number, strchr(access, 'r'), strchr(access, 'w'),
 				mem_copy_text(text + at, length - (size_t)at)};
+			look_read_link(&p->descriptors[p->descriptor_count++]);
 		}
 		text += length + (text[length] != 0);
 	}

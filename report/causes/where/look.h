@@ -24,10 +24,15 @@ struct look_code { /* as TF_BLOB_PYTHON_CODE */
 	const uint8_t *bytes; /* borrowed */
 };
 
+enum look_link { LINK_OTHER, LINK_PIPE, LINK_SOCKET, LINK_EVENTFD };
+
 struct look_descriptor {
 	uint32_t number;
 	bool may_read, may_write;
 	char *link;
+	enum look_link kind;
+	unsigned long inode; /* of a pipe or a socket */
+	bool is_outside; /* the launcher has it open, too */
 };
 
 struct look_thread {
@@ -93,6 +98,8 @@ bool look_memory(const struct look_process *p, uint64_t address, void *ret, size
 const struct look_module *look_module(const struct look_process *p, uint64_t address);
 
 const struct look_thread *look_thread(const struct look_process *p, uint32_t tid);
+/* Sets what the link tells. */
+void look_read_link(struct look_descriptor *d);
 const struct look_descriptor *look_descriptor(const struct look_process *p, uint32_t number);
 /* The arguments of the call of MPI or NCCL that a thread is in; NULL: not known. */
 const struct tf_where_arguments *look_arguments(const struct look_process *p, uint32_t tid);
