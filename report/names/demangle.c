@@ -265,6 +265,12 @@ void demangle_symbol(struct buffer *ret, const char *name)
 	demangle(ret, *plain ? plain : name);
 }
 
+const char *demangle_libc(const char *name)
+{
+	name += strspn(name, "_");
+	return name + (text_begins_with(name, "libc_") ? strlen("libc_") : 0);
+}
+
 void demangle_base(struct buffer *ret, const char *name)
 {
 	SCOPED(buffer) text = {0};

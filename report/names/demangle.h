@@ -15,5 +15,8 @@ bool demangle_rust_v0(struct buffer *ret, const char *name);
 /* The same of a name from a symbol table, whose version, as in name@@GLIBC_2.34, is no part of it. */
 void demangle_symbol(struct buffer *ret, const char *name);
 
+/* The name by which programs call a function of libc, of the one that it has there: __write, __libc_write. */
+const char *demangle_libc(const char *name);
+
 /* Appends the base name, "add": without namespaces and classes, and without parameters. */
 void demangle_base(struct buffer *ret, const char *name);

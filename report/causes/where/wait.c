@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "report/names/demangle.h"
+
 enum { TASK_PLACES = 64, TASK_PLACES_SHOWN = 4 };
 enum { FUTEX_FRAMES = 8, POLLED = 64, OWNER = 8, NAME_BYTES = 64 };
 
@@ -81,7 +83,7 @@ static const struct {
 
 static enum futex_kind kind_of_name(const char *name)
 {
-	name += strspn(name, "_");
+	name = demangle_libc(name);
 	for (size_t i = 0; i < sizeof(futex_functions) / sizeof(*futex_functions); i++)
 		if (!strncmp(name, futex_functions[i].prefix, strlen(futex_functions[i].prefix)))
 			return futex_functions[i].kind;
