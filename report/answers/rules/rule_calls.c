@@ -264,11 +264,19 @@ static void calls_find_copies(struct call_lines *l, struct finding *f)
 	}
 }
 
-static void conclude_copies(struct call_lines *l, struct finding *f, const char *what)
+/* Found if there are at least that many. */
+static void conclude_copies(struct call_lines *l, struct finding *f, uint64_t least, const char *what)
 {
-	f->cost_ns = l->total_ns;
-	buffer_print(&f->text, "%llu %s, %.3f MB, ", (unsigned long long)l->count, what, (double)l->total_bytes / 1e6);
-	rule_time(&f->text, l->total_ns);
+	if (l->count >= least) {
+		calls_find_copies(l, f);
+		f->cost_ns = l->total_ns;
+		buffer_print(&f->text, "%llu %s, %.3f MB, ", (unsigned long long)l->count, what,
+			     (double)l->total_bytes / 1e6);
+		rule_time(&f->text, l->total_ns);
+	}
+	rule_missed_devices(l->rules, f);
+	aggregate_done(&l->aggregate);
+	free(l->bytes);
 }
 
 static const enum column_id copy_columns[] = {COL_PID,      COL_TOTAL_TIME_NS, COL_COUNT, COL_TOTAL_MB,
@@ -287,13 +295,7 @@ void rule_pageable_copies(struct rules *r, struct finding *f)
 	has_any = rule_has_copies(r, MEMORY_PAGEABLE);
 	for (size_t i = 0; has_any && i < m->image_count; i++)
 		correlate_image(r->context, &m->images[i], &l, visit_pageable, NULL);
-	if (l.count) {
-		calls_find_copies(&l, f);
-		conclude_copies(&l, f, "copies of pageable host memory");
-	}
-	rule_missed_devices(r, f);
-	aggregate_done(&l.aggregate);
-	free(l.bytes);
+	conclude_copies(&l, f, 1, "copies of pageable host memory");
 }
 
 static bool has_workers(const struct model *m, const struct image *image)
@@ -318,11 +320,6 @@ void rule_unpinned_loader(struct rules *r, struct finding *f)
 		l.steady = rule_steady(r, &m->images[i]).first;
 		correlate_image(r->context, &m->images[i], &l, visit_loaded, NULL);
 	}
-	if (l.count >= LOADER_COPIES) {
-		calls_find_copies(&l, f);
-		conclude_copies(&l, f, "copies of unpinned batches to the device, in a process with loader workers");
-	}
-	rule_missed_devices(r, f);
-	aggregate_done(&l.aggregate);
-	free(l.bytes);
+	conclude_copies(&l, f, LOADER_COPIES,
+			"copies of unpinned batches to the device, in a process with loader workers");
 }

@@ -7,6 +7,7 @@
 #include "report/answers/rule.h"
 #include "report/base/text.h"
 #include "report/causes/price.h"
+#include "report/names/demangle.h"
 #include "report/time/blocked.h"
 
 enum { ROWS = 50, FLUSH_PERCENT = 2, SMALL_PERCENT = 2, LOCK_PERCENT = 5, GIL_PERCENT = 10, COMPUTES_PERCENT = 10 };
@@ -93,7 +94,7 @@ struct os_calls {
 	struct aggregate aggregate;
 	struct os_sum *sums; /* by process */
 	const uint8_t *classes; /* by function of the current image */
-	struct map callers;  /* (stack, image) -> 1 + whether it is the interpreter, or the user's code */
+	struct map callers;  /* (stack, image) -> 1 + has_caller() */
 	size_t worst;	     /* process */
 };
 
@@ -115,43 +116,42 @@ static void os_add(struct os_calls *o, const struct scan *s, uint32_t function, 
 }
 
 /* Whether the function that made the call is code of the Python interpreter, in a stack with Python frames. */
-static bool is_of_interpreter(struct os_calls *o, const struct image *image, uint32_t stack)
+static bool is_of_interpreter(const struct os_calls *o, const struct image *image, uint32_t stack)
 {
-	uint64_t *known = map_put(&o->callers, stack, (uint64_t)(image - o->rules->context->model->images), NULL);
-
-	if (*known || !stack)
-		return *known > 1;
-	*known = 1;
-	if (trace_definition(image->trace, TF_BLOB_PYTHON_STACK, stack))
-		*known += attribution_is_interpreter(o->rules->context->symbols, image, stack);
-	return *known > 1;
+	return stack && trace_definition(image->trace, TF_BLOB_PYTHON_STACK, stack) &&
+	       attribution_is_interpreter(o->rules->context->symbols, image, stack);
 }
 
 /* An interpreter is a program of the system, too, but its stacks have frames of the user's code. */
 static bool is_of_users(struct os_calls *o, const struct image *image, uint32_t stack)
 {
-	uint64_t *known = map_put(&o->callers, stack, (uint64_t)(image - o->rules->context->model->images), NULL);
 	struct symbol_frame frame;
-	bool is_users = false;
+	bool is_users = true;
 
-	if (!*known) {
-		o->rules->attribution.symbols = o->rules->context->symbols;
-		if (attribution_is_systems_program(image))
-			attribution_stack(&o->rules->attribution, image, stack, &frame, &is_users);
-		else
-			is_users = true;
-		*known = 1 + is_users;
+	o->rules->attribution.symbols = o->rules->context->symbols;
+	if (attribution_is_systems_program(image)) {
+		is_users = false;
+		attribution_stack(&o->rules->attribution, image, stack, &frame, &is_users);
 	}
-	return *known > 1;
+	return is_users;
 }
 
 /* What a module reads as it is imported is a part of the import, which has a price by itself. */
-static bool is_of_import(struct os_calls *o, const struct image *image, uint32_t stack)
+static bool is_wanted(struct os_calls *o, const struct image *image, uint32_t stack)
+{
+	return o->rule->is_of_users	       ? is_of_users(o, image, stack)
+	       : o->rule->is_of_interpreter ? is_of_interpreter(o, image, stack)
+	       : o->rule->has_short	       ? !stack || !attribution_has_import(image, stack)
+					       : true;
+}
+
+/* Whether the rule looks at the calls of this stack. */
+static bool has_caller(struct os_calls *o, const struct image *image, uint32_t stack)
 {
 	uint64_t *known = map_put(&o->callers, stack, (uint64_t)(image - o->rules->context->model->images), NULL);
 
 	if (!*known)
-		*known = 1 + (stack && attribution_has_import(image, stack));
+		*known = 1 + is_wanted(o, image, stack);
 	return *known > 1;
 }
 
@@ -160,9 +160,7 @@ static bool os_counts(struct os_calls *o, struct descriptor_search *descriptors,
 {
 	const struct os_rule *rule = o->rule;
 
-	return (!rule->is_of_interpreter || is_of_interpreter(o, image, event_stack(e))) &&
-	       (!rule->is_of_users || is_of_users(o, image, event_stack(e))) &&
-	       (!rule->has_short || !is_of_import(o, image, event_stack(e))) &&
+	return has_caller(o, image, event_stack(e)) &&
 	       (!rule->counts || rule->counts(descriptors, e, o->classes[e->id], ns));
 }
 
@@ -325,9 +323,7 @@ static bool is_in_call(const struct os_calls *o, const struct role_stack *s)
 	if (!symbols_native(o->rules->context->symbols, s->image, s->stack, &frame, 1))
 		return true;
 	symbols_name(o->rules->context->symbols, &frame);
-	name = frame.line->function;
-	name += strspn(name, "_"); /* __write, __libc_write */
-	name += text_begins_with(name, "libc_") ? strlen("libc_") : 0;
+	name = demangle_libc(frame.line->function);
 	return o->rule->classify(&(struct function){name, TF_GROUP_OSRT, function_kind_of(name, TF_GROUP_OSRT)});
 }
 

@@ -149,20 +149,34 @@ static uint64_t rank_percent(const struct rank *r)
 	return r->wall_ns ? r->ns * 100 / r->wall_ns : 0;
 }
 
+/* What a row says of a rank that is late, or idle. */
+struct rank_row {
+	const char *name;
+	uint32_t pid;
+	uint64_t cost_ns, waits_ns, wall_ns, others_ns;
+	const struct code_line *line;
+};
+
+static void rank_row(struct finding *f, const struct rank_row *row)
+{
+	rule_row(f);
+	table_text(&f->table, row->name);
+	table_number(&f->table, row->pid);
+	table_number(&f->table, row->cost_ns);
+	table_number(&f->table, row->waits_ns);
+	table_real(&f->table, row->wall_ns ? 100 * (double)row->waits_ns / (double)row->wall_ns : 0);
+	table_number(&f->table, row->others_ns);
+	rule_line_cell(f, row->line);
+}
+
 /* line: to name; NULL: that of its longest call. */
 static void rank_add_row(struct rules *r, struct finding *f, const struct rank *rank, uint64_t cost, uint64_t others,
 			 const struct code_line *line)
 {
 	if (!line && rank->stack)
 		line = rule_line(r, rank->image, rank->stack);
-	rule_row(f);
-	table_text(&f->table, rank->name);
-	table_number(&f->table, r->context->model->processes[rank->process].pid);
-	table_number(&f->table, cost);
-	table_number(&f->table, rank->ns);
-	table_real(&f->table, rank->wall_ns ? 100 * (double)rank->ns / (double)rank->wall_ns : 0);
-	table_number(&f->table, others);
-	rule_line_cell(f, line);
+	rank_row(f, &(struct rank_row){rank->name, r->context->model->processes[rank->process].pid, cost, rank->ns,
+				       rank->wall_ns, others, line});
 	if (cost > f->cost_ns) {
 		f->cost_ns = cost;
 		f->line = line;
@@ -215,7 +229,7 @@ static const struct code_line *rank_critical_line(struct rules *r, const struct 
 
 	if (!s)
 		return NULL;
-	path_find(s, 0, s->run_ns, &path);
+	path_find(s, s->run_ns, &path);
 	for (size_t i = 0; i < path.count && !line; i++) {
 		const struct path_row *row = &path.rows[i];
 		const struct editable *e = row->what & EDITABLE_OF_POOL ? NULL : &s->editables.items[row->what];
@@ -339,14 +353,9 @@ static bool add_cause(struct rules *r, struct finding *f, const struct ranks_fou
 	if (!rank || c->kind == RANK_CANNOT_TELL || (c->set == RANKS_IN_TURN && c->kind == RANK_WANTS_CPU) ||
 	    !is_costly(causes, rank, lost))
 		return false;
-	rule_row(f);
-	table_text(&f->table, c->set == RANKS_ONE ? rank->name : c->ranks);
-	table_number(&f->table, r->context->model->processes[rank->process].pid);
-	table_number(&f->table, lost);
-	table_number(&f->table, rank->ns);
-	table_real(&f->table, rank->wall_ns ? 100 * (double)rank->ns / (double)rank->wall_ns : 0);
-	table_number(&f->table, c->wait_ns / c->waiting);
-	rule_line_cell(f, c->line);
+	rank_row(f, &(struct rank_row){c->set == RANKS_ONE ? rank->name : c->ranks,
+				       r->context->model->processes[rank->process].pid, lost, rank->ns, rank->wall_ns,
+				       c->wait_ns / c->waiting, c->line});
 	if (lost > f->cost_ns) {
 		f->cost_ns = lost;
 		buffer_clear(&f->text);
@@ -440,14 +449,8 @@ static bool find_missing(struct rules *r, struct finding *f)
 		line = frame ? symbols_line(r->context->symbols, frame->line->function, frame->line->file,
 					    frame->line->line)
 			     : NULL;
-		rule_row(f);
-		table_text(&f->table, item->rank);
-		table_number(&f->table, item->process->head.pid);
-		table_number(&f->table, ranks.least_ns);
-		table_number(&f->table, 0);
-		table_real(&f->table, 0);
-		table_number(&f->table, ranks.least_ns);
-		rule_line_cell(f, line);
+		rank_row(f, &(struct rank_row){item->rank, item->process->head.pid, ranks.least_ns,
+					       .others_ns = ranks.least_ns, .line = line});
 		if (!i) {
 			where_text_missing(&ranks, item, &f->text);
 			f->line = line;
