@@ -39,6 +39,21 @@ Test(rule_python, imports_that_take_most_of_the_time)
 	cr_expect_eq(number("import_heavy", "Total Time (ns)", 0), 50 * MS + 100 * US, "the time between them as well");
 }
 
+/* 80 ms in a module of the program's own that computes while it is imported. */
+Test(rule_python, an_own_module_that_computes_when_imported)
+{
+	const uint32_t computing[] = {7, 6, 2};
+
+	python_stacks();
+	writer_python_code(&host, 7, 1, "/home/u/tables.py", "<module>");
+	writer_python_stack(&host, 4, computing, 3);
+	for (uint64_t i = 1; i <= 8; i++)
+		writer_sample(&host, BEGIN + i * 10 * MS, 10000, 4);
+	open_model(100 * MS);
+	assert_verdict("import_heavy", VERDICT_FOUND);
+	assert_words("import_heavy", "runs the code of its own modules while it imports them, for at least 80.0 ms");
+}
+
 Test(rule_python, imports_with_other_work_between_them)
 {
 	python_stacks();

@@ -16,7 +16,8 @@ enum { ROWS = 50, IMPORT_PERCENT = 25, USED = 20, NAMED = 3, MODULES = 16, REPEA
 struct stack_kind {
 	bool is_import;
 	uint32_t row;	  /* of the import's line */
-	uint32_t package; /* the one that the user's code imports, + 1; 0: the user's own module */
+	bool is_own;	  /* an import in which a module of the user's own runs */
+	uint32_t package; /* the one that the user's code imports, + 1; 0: such a module, or not known */
 	uint32_t first, count; /* not an import: the packages whose code runs, in `used` */
 };
 
@@ -30,7 +31,7 @@ struct imports {
 	size_t used_count, used_capacity;
 	struct aggregate packages; /* only to number them */
 	struct map times; /* (package + 1, process) -> ns of imports, and (that with the highest bit) of use */
-	uint64_t *all_ns; /* by process: imports */
+	uint64_t *all_ns, *own_ns; /* by process: imports; of these, what modules of the user's own take */
 	bool *has_samples; /* by process */
 	/* the previous event with a stack of the thread */
 	const struct trace_thread *thread;
@@ -115,7 +116,8 @@ static struct stack_kind stack_read(struct imports *p, const struct image *image
 	python_frames(image->trace, stack, &reading, read_import);
 	kind.is_import = reading.is_import;
 	if (kind.is_import) {
-		kind.package = reading.is_inside ? 0 : reading.package;
+		kind.is_own = reading.is_inside;
+		kind.package = kind.is_own ? 0 : reading.package;
 		buffer_text(&name, "import");
 		if (kind.package)
 			buffer_print(&name, " %s", aggregate_field(&p->packages.rows[kind.package - 1], 0));
@@ -184,6 +186,7 @@ static void visit_import(struct scan *s, const struct event *e)
 		ns = import_ns(p, s, e, kind->row, ns);
 		aggregate_add(&p->rows, kind->row, ns);
 		p->all_ns[s->image->process] += ns;
+		p->own_ns[s->image->process] += kind->is_own ? ns : 0;
 		*time_of(p, kind->package, s->image->process, 0) += ns;
 	}
 	p->thread = s->thread;
@@ -267,7 +270,9 @@ static void judge_process(struct imports *p, struct finding *f, size_t number)
 		if (ns > f->cost_ns) {
 			f->cost_ns = ns;
 			buffer_clear(&f->text);
-			buffer_print(&f->text, "process %u imports modules for at least ", process->pid);
+			buffer_print(&f->text, "process %u %s for at least ", process->pid,
+				     p->own_ns[number] * 2 > ns ? "runs the code of its own modules while it imports them,"
+								: "imports modules");
 			rule_time(&f->text, ns);
 			buffer_print(&f->text, ", %.1f %% of its time", 100 * (double)ns / (double)wall);
 			if (names.size)
@@ -432,6 +437,7 @@ void rule_import_heavy(struct rules *r, struct finding *f)
 	struct imports p = {.rules = r,
 			    .packages.totals_only = true,
 			    .all_ns = mem_alloc((processes + 1) * sizeof(*p.all_ns)),
+			    .own_ns = mem_alloc((processes + 1) * sizeof(*p.own_ns)),
 			    .has_samples = mem_alloc((processes + 1) * sizeof(*p.has_samples))};
 
 	rule_call_columns(f);
@@ -450,5 +456,6 @@ void rule_import_heavy(struct rules *r, struct finding *f)
 	free(p.kinds);
 	free(p.used);
 	free(p.all_ns);
+	free(p.own_ns);
 	free(p.has_samples);
 }
