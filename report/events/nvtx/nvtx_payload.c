@@ -210,6 +210,17 @@ static bool put_pointed_to(struct payload_reader *r, uint64_t offset)
 	return false;
 }
 
+/* A number of 16 bytes, in hexadecimal. */
+static void put_wide(struct payload_reader *r, uint64_t offset)
+{
+	uint64_t high = integer_at(r, offset + sizeof(high), sizeof(high)), low = integer_at(r, offset, sizeof(low));
+
+	if (high)
+		buffer_print(r->out, "\"0x%" PRIx64 "%016" PRIx64 "\"", high, low);
+	else
+		buffer_print(r->out, "\"0x%" PRIx64 "\"", low);
+}
+
 static void put_scalar(struct payload_reader *r, uint64_t type, uint64_t offset)
 {
 	size_t size = types[type].size;
@@ -247,7 +258,9 @@ static void put_scalar(struct payload_reader *r, uint64_t type, uint64_t offset)
 			put_hex(r, offset, size);
 		break;
 	default:
-		if (size > sizeof(value) || type == TYPE_BYTE)
+		if (size > sizeof(value))
+			put_wide(r, offset);
+		else if (type == TYPE_BYTE)
 			put_hex(r, offset, size);
 		else
 			buffer_print(r->out, type == TYPE_COLOR ? "\"#%08" PRIx64 "\"" : "\"0x%" PRIx64 "\"", value);
