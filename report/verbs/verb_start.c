@@ -117,9 +117,10 @@ static int print_answers(const struct live_runs *runs, const struct live_wish *w
 	return status;
 }
 
-static int ask(const struct command_line *l, const char *action)
+/* What the verb's name says. */
+static int run_ask(const struct command_line *l)
 {
-	struct live_wish wish = {.action = action, .for_ns = (uint64_t)(l->for_s * 1e9)};
+	struct live_wish wish = {.action = verb_now->name, .for_ns = (uint64_t)(l->for_s * 1e9)};
 	SCOPED(texts) missing = {0};
 	struct live_answer *answers;
 	struct live_runs runs;
@@ -148,21 +149,6 @@ static int ask(const struct command_line *l, const char *action)
 	return status;
 }
 
-static int run_start(const struct command_line *l)
-{
-	return ask(l, "start");
-}
-
-static int run_stop(const struct command_line *l)
-{
-	return ask(l, "stop");
-}
-
-static int run_cancel(const struct command_line *l)
-{
-	return ask(l, "cancel");
-}
-
 static void more_help(struct text *ret)
 {
 	text_add(ret,
@@ -176,14 +162,14 @@ static void more_help(struct text *ret)
 #define TARGET "[OPTION]... [CAPTURE|PID|slurm:JOBID]"
 
 const struct verb verb_start = {
-	"start", TARGET, "start to record a live run", VERB_START, run_start, more_help, VERB_LIVE_STATUSES,
+	"start", TARGET, "start to record a live run", VERB_START, run_ask, more_help, VERB_LIVE_STATUSES,
 };
 
 const struct verb verb_stop = {
-	"stop", TARGET, "stop to record a live run, which goes on", VERB_STOP, run_stop, more_help, VERB_LIVE_STATUSES,
+	"stop", TARGET, "stop to record a live run, which goes on", VERB_STOP, run_ask, more_help, VERB_LIVE_STATUSES,
 };
 
 const struct verb verb_cancel = {
-	"cancel", TARGET, "stop to record a live run, and forget this range", VERB_CANCEL, run_cancel, more_help,
+	"cancel", TARGET, "stop to record a live run, and forget this range", VERB_CANCEL, run_ask, more_help,
 	VERB_LIVE_STATUSES,
 };

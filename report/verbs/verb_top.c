@@ -86,7 +86,7 @@ static int show_tables(struct top *t, const struct command_line *l)
 	for (size_t i = 0; i < TOP_TABLES; i++) {
 		SCOPED(table) table = {0};
 
-		top_tables[i].fill(t, &table);
+		top_table_fill(&top_tables[i], t, &table);
 		if (table_rows(&table) || !format_is_human(w.emit.format))
 			work_table(&w, top_tables[i].name, top_tables[i].title, &table);
 	}

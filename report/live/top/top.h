@@ -119,9 +119,11 @@ void top_devices_read(struct top *t);
 struct top_table {
 	const char *name, *title;
 	void (*fill)(struct top *l, struct table *ret);
+	const char *report; /* instead of fill: of the last seconds */
 };
 enum { TOP_TABLES = 10 };
 extern const struct top_table top_tables[TOP_TABLES]; /* processes first */
+void top_table_fill(const struct top_table *row, struct top *l, struct table *ret);
 
 void top_devices_table(struct top *t, struct table *ret); /* top_devices.c */
 

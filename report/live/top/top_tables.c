@@ -120,32 +120,6 @@ static void lines_fill(struct top *l, struct table *t)
 	}
 }
 
-static void files_fill(struct top *l, struct table *t)
-{
-	report_fill(l, "files", t);
-}
-
-static void kernels_fill(struct top *l, struct table *t)
-{
-	report_fill(l, "cuda_gpu_kern_sum", t);
-}
-
-/* With --jax: compilations and calls of JAX's functions, and what is alive. */
-static void jax_fill(struct top *l, struct table *t)
-{
-	report_fill(l, "jax_sum", t);
-}
-
-static void jax_live_fill(struct top *l, struct table *t)
-{
-	report_fill(l, "jax_live_trace", t);
-}
-
-static void jax_lines_fill(struct top *l, struct table *t)
-{
-	report_fill(l, "jax_live_sum", t);
-}
-
 static bool is_live(const struct top *t, const struct image *image)
 {
 	for (size_t i = 0; i < t->count; i++)
@@ -191,11 +165,20 @@ const struct top_table top_tables[TOP_TABLES] = {
 	{"processes", "Processes", processes_fill},
 	{"devices", "GPUs", top_devices_table},
 	{"calls", "Calls in Progress", calls_fill},
-	{"kernels", "Kernels", kernels_fill},
+	{"kernels", "Kernels", .report = "cuda_gpu_kern_sum"},
 	{"steps", "Steps", steps_fill},
 	{"lines", "Lines", lines_fill},
-	{"files", "Files", files_fill},
-	{"jax", "JAX Functions", jax_fill},
-	{"jax_live", "JAX Live Buffers", jax_live_fill},
-	{"jax_lines", "JAX Live Buffers by Line and Device", jax_lines_fill},
+	{"files", "Files", .report = "files"},
+	/* with --jax: compilations and calls of JAX's functions, and what is alive */
+	{"jax", "JAX Functions", .report = "jax_sum"},
+	{"jax_live", "JAX Live Buffers", .report = "jax_live_trace"},
+	{"jax_lines", "JAX Live Buffers by Line and Device", .report = "jax_live_sum"},
 };
+
+void top_table_fill(const struct top_table *row, struct top *l, struct table *ret)
+{
+	if (row->fill)
+		row->fill(l, ret);
+	else
+		report_fill(l, row->report, ret);
+}

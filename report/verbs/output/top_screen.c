@@ -315,7 +315,7 @@ static void table_read(struct top *t)
 	screen.table_ns = t->at_ns;
 	for (size_t i = 0; i < TOP_TABLES; i++)
 		if (!strcmp(top_tables[i].name, screen.view->table))
-			top_tables[i].fill(t, &screen.table);
+			top_table_fill(&top_tables[i], t, &screen.table);
 }
 
 static void draw_table(struct top *t, struct buffer *line)
