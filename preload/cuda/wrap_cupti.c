@@ -93,9 +93,9 @@ int wrap_cuptiActivitySetAttribute_v2(void *subscriber, uint32_t attribute, size
 	if (!real)
 		return NOT_INITIALIZED;
 	if (hook_attached())
-		cupti_handover_sets(from.caller);
+		cupti_handover_begins(from.caller, CUPTI_FOREIGN_SETS);
 	result = real(subscriber, attribute, size, value);
-	cupti_handover_has_set();
+	cupti_handover_ends(CUPTI_FOREIGN_SETS);
 	return result;
 }
 
@@ -106,10 +106,10 @@ int wrap_cuptiActivitySetAttribute(uint32_t attribute, size_t *size, void *value
 	bool is_on = is_definition && *(const uint8_t *)value;
 
 	if (is_on && hook_attached())
-		cupti_handover_defines_records(from.caller);
+		cupti_handover_begins(from.caller, CUPTI_FOREIGN_DEFINES_RECORDS);
 	result = real ? real(attribute, size, value) : NOT_INITIALIZED;
 	if (is_definition && is_on == (result != 0))
-		cupti_handover_defined_records();
+		cupti_handover_ends(CUPTI_FOREIGN_DEFINES_RECORDS);
 	return result;
 }
 
@@ -128,7 +128,7 @@ int wrap_cuptiFinalize(struct hook_entry from)
 	int (*real)(void) = from.real, result;
 
 	if (hook_attached())
-		cupti_handover_finalizes(from.caller);
+		cupti_handover_begins(from.caller, CUPTI_FOREIGN_FINALIZES);
 	result = real ? real() : NOT_INITIALIZED;
 	cupti_handover_finalized(!result);
 	return result;

@@ -89,7 +89,7 @@ static void usage_open(const struct run *run)
 	usage.tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
 	usage.online = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
 	memcpy(head.boot, run->boot, sizeof(head.boot));
-	index_usage_name(name, sizeof(name), run->host, run->id);
+	index_run_name(name, sizeof(name), run->host, run->id, ".usage");
 	sample_file_open(&usage.file, run, name, &head, sizeof(head));
 }
 

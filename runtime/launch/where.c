@@ -47,7 +47,7 @@ static int file_open(const struct run *run)
 	head.machine = EM_AARCH64;
 #endif
 	memcpy(head.boot, run->boot, sizeof(head.boot));
-	index_where_name(name, sizeof(name), run->host, run->id);
+	index_run_name(name, sizeof(name), run->host, run->id, ".where");
 	snprintf(path, sizeof(path), "%s/%s", run->directory, name);
 	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0 || fstat(fd, &st))

@@ -77,7 +77,7 @@ static bool file_open(const struct run *run)
 	char name[INDEX_NAME_BYTES];
 
 	memcpy(head.boot, run->boot, sizeof(head.boot));
-	index_energy_name(name, sizeof(name), run->host, run->id);
+	index_run_name(name, sizeof(name), run->host, run->id, ".energy");
 	return sample_file_open(&sampler.file, run, name, &head, sizeof(head));
 }
 

@@ -144,29 +144,14 @@ void cupti_handover_unsubscribed(void *subscriber)
 	cupti_give_up(CUPTI_FOREIGN_SUBSCRIBED);
 }
 
-void cupti_handover_sets(const void *caller)
+void cupti_handover_begins(const void *caller, uint64_t use)
 {
-	cupti_take_from_us(caller, CUPTI_FOREIGN_SETS);
+	cupti_take_from_us(caller, use);
 }
 
-void cupti_handover_has_set(void)
+void cupti_handover_ends(uint64_t use)
 {
-	cupti_give_up(CUPTI_FOREIGN_SETS);
-}
-
-void cupti_handover_defines_records(const void *caller)
-{
-	cupti_take_from_us(caller, CUPTI_FOREIGN_DEFINES_RECORDS);
-}
-
-void cupti_handover_defined_records(void)
-{
-	cupti_give_up(CUPTI_FOREIGN_DEFINES_RECORDS);
-}
-
-void cupti_handover_finalizes(const void *caller)
-{
-	cupti_take_from_us(caller, CUPTI_FOREIGN_FINALIZES);
+	cupti_give_up(use);
 }
 
 void cupti_handover_finalized(bool is_done)

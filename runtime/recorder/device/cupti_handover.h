@@ -26,17 +26,10 @@ bool cupti_handover_subscribes(const void *caller, const char *name, bool allows
 void cupti_handover_subscribed(void *subscriber, bool allows_several);
 void cupti_handover_unsubscribed(void *subscriber);
 
-/* It is about to set an attribute of its subscription, and has done so. CUPTI accepts some of them only while no
- * subscriber has enabled a kind. */
-void cupti_handover_sets(const void *caller);
-void cupti_handover_has_set(void);
-
-/* It is about to define the fields of all records; it no longer defines them, or could not. */
-void cupti_handover_defines_records(const void *caller);
-void cupti_handover_defined_records(void);
-
-/* Likewise: it is about to finalise CUPTI. */
-void cupti_handover_finalizes(const void *caller);
+/* It is about to use CUPTI in a way for which no other may: CUPTI_FOREIGN_SETS, _DEFINES_RECORDS, _FINALIZES. */
+void cupti_handover_begins(const void *caller, uint64_t use);
+/* It no longer does, or could not. */
+void cupti_handover_ends(uint64_t use);
 
 /* It has finalised CUPTI, or not been able to. A recorded call takes CUPTI back one second after the end of the CUDA
  * call in which this happened, or, before 12.6, never. */

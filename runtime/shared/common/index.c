@@ -193,30 +193,10 @@ void index_name(char *ret, size_t size, const char *host, const char *boot)
 	three_parts(ret, size, host, boot, length < 8 ? length : 8, ".index");
 }
 
-static void run_file_name(char *ret, size_t size, const char *host, uint64_t run, const char *suffix)
+void index_run_name(char *ret, size_t size, const char *host, uint64_t run, const char *suffix)
 {
 	char digits[16];
 
 	format_hex16(digits, run);
 	three_parts(ret, size, host, digits, sizeof(digits), suffix);
-}
-
-void index_range_name(char *ret, size_t size, const char *host, uint64_t run)
-{
-	run_file_name(ret, size, host, run, ".range");
-}
-
-void index_usage_name(char *ret, size_t size, const char *host, uint64_t run)
-{
-	run_file_name(ret, size, host, run, ".usage");
-}
-
-void index_where_name(char *ret, size_t size, const char *host, uint64_t run)
-{
-	run_file_name(ret, size, host, run, ".where");
-}
-
-void index_energy_name(char *ret, size_t size, const char *host, uint64_t run)
-{
-	run_file_name(ret, size, host, run, ".energy");
 }

@@ -30,10 +30,7 @@ int index_append(struct index_writer *line, const char *directory, const char *n
 
 /* The host's name for file names: characters other than [A-Za-z0-9._-], and a leading dot, become '_'. */
 void index_host(char *ret, size_t size, const char *host);
-/* HOST.BOOT.index, HOST.RUN.range, HOST.RUN.usage, HOST.RUN.where and HOST.RUN.energy; `boot` is the boot_id, of which
- * 8 digits are used. */
+/* HOST.BOOT.index; `boot` is the boot_id, of which 8 digits are used. */
 void index_name(char *ret, size_t size, const char *host, const char *boot);
-void index_range_name(char *ret, size_t size, const char *host, uint64_t run);
-void index_usage_name(char *ret, size_t size, const char *host, uint64_t run);
-void index_where_name(char *ret, size_t size, const char *host, uint64_t run);
-void index_energy_name(char *ret, size_t size, const char *host, uint64_t run);
+/* HOST.RUN.range, HOST.RUN.usage, HOST.RUN.where and HOST.RUN.energy. */
+void index_run_name(char *ret, size_t size, const char *host, uint64_t run, const char *suffix);

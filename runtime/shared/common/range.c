@@ -15,7 +15,7 @@ bool range_path(char *ret, size_t size, const char *directory, const char *host,
 	char name[INDEX_NAME_BYTES];
 	struct text t = text_init(ret, size);
 
-	index_range_name(name, sizeof(name), host, run);
+	index_run_name(name, sizeof(name), host, run, ".range");
 	text_add(&t, directory);
 	text_char(&t, '/');
 	text_add(&t, name);
