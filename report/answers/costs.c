@@ -43,7 +43,7 @@ struct costs *costs_new(struct causality *causes)
 
 	k->causes = causes;
 	if (k->causes) {
-		path_find(k->causes, 0, UINT64_MAX, &k->path);
+		path_find(k->causes, UINT64_MAX, &k->path);
 		find_work(k);
 	}
 	return k;

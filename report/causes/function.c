@@ -426,7 +426,7 @@ bool function_saving_named(struct causality *s, const char *text, struct saving 
 	shares = function_shares_named(s, function, &part);
 	if (shares) {
 		totals = function_totals(s);
-		path_find(s, 0, UINT64_MAX, &path);
+		path_find(s, UINT64_MAX, &path);
 		function_saving(s, shares, &part, path.by_what, totals, ret);
 		path_done(&path);
 		free(totals);

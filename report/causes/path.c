@@ -60,10 +60,10 @@ void path_end(struct path *p)
 		qsort(p->rows, p->count, sizeof(*p->rows), compare_rows);
 }
 
-void path_find(struct causality *s, uint64_t from_ns, uint64_t until_ns, struct path *ret)
+void path_find(struct causality *s, uint64_t until_ns, struct path *ret)
 {
 	path_begin(s, ret);
-	critical_walk(&s->graph, replay_last(&s->graph), from_ns, until_ns, visit, ret);
+	critical_walk(&s->graph, replay_last(&s->graph), 0, until_ns, visit, ret);
 	path_end(ret);
 }
 

@@ -21,8 +21,8 @@ struct path {
 	struct causality *causes;
 };
 
-/* What the end of the run waited for. */
-void path_find(struct causality *s, uint64_t from_ns, uint64_t until_ns, struct path *ret);
+/* What the end of the run waited for, of the time until `until_ns`. */
+void path_find(struct causality *s, uint64_t until_ns, struct path *ret);
 /* Of parts of it: path_begin, then for each part what its end waited for, in this thread, back to its start. */
 void path_begin(struct causality *s, struct path *ret);
 void path_add(struct path *p, uint32_t actor, uint64_t from_ns, uint64_t until_ns);

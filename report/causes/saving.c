@@ -218,7 +218,7 @@ static double delay_on_path(struct causality *s)
 		return s->delay_ns;
 	s->delay_ns = 0;
 	usages = usages_new(s->context->model);
-	path_find(s, 0, UINT64_MAX, &path);
+	path_find(s, UINT64_MAX, &path);
 	for (size_t i = 0; i < path.count; i++) {
 		const struct actor *a = &s->actors[path.rows[i].actor];
 		struct usage_of usage;

@@ -57,7 +57,7 @@ static void fill_critical(struct answer *a, struct table *t)
 
 	if (!causes)
 		return;
-	path_find(causes, 0, UINT64_MAX, &path);
+	path_find(causes, UINT64_MAX, &path);
 	path_table(&path, t);
 	path_done(&path);
 }

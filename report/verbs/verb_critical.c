@@ -73,7 +73,7 @@ static int find_part(struct causality *s, const struct command_line *l, struct p
 	int code;
 
 	if (!l->has_step && !l->range) {
-		path_find(s, 0, UINT64_MAX, ret);
+		path_find(s, UINT64_MAX, ret);
 		return 0;
 	}
 	path_begin(s, ret);

@@ -35,7 +35,7 @@ static void add_ranking(struct causality *s, struct table *t)
 	SCOPED(prices) prices = {0};
 	SCOPED(path) path = {0};
 
-	path_find(s, 0, UINT64_MAX, &path);
+	path_find(s, UINT64_MAX, &path);
 	prices_rank(s, &path, &prices);
 	for (size_t i = 0; i < prices.count; i++)
 		add_row(prices.items[i].edit, &prices.items[i].saves, t);

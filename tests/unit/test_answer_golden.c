@@ -60,7 +60,7 @@ static void print_answer(FILE *out, const struct report_context *c)
 		struct table t = {0};
 		struct path path;
 
-		path_find(causes, 0, UINT64_MAX, &path);
+		path_find(causes, UINT64_MAX, &path);
 		path_table(&path, &t);
 		print_table(out, "critical", &t);
 		table_done(&t);
