@@ -448,7 +448,7 @@ static void price_line(struct costs *costs, struct finding *f)
 	enum line_does work = costs_line_does(costs, f->line);
 	bool is_sync = work == DOES_AWAIT_DEVICE, is_slow = work == DOES_COMPUTE && !(f->rule->flags & RULE_REMOVED);
 
-	f->is_of_work = is_slow;
+	f->has_price_of_work = is_slow;
 	price_add_line(is_sync ? "no-sync" : "line", f->line, is_sync ? "" : is_slow ? "=0.5x" : "=0", &f->edit);
 	if (!f->edit.size) /* a line without a name: its calls cost what the rule says */
 		return;

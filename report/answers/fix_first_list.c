@@ -92,7 +92,7 @@ static bool has_whole_line(const struct fix_first_cause *cause)
 /* A rule may only say for what the line's work is awaited: then the repair is that of the work. */
 static bool has_price_of_work(const struct fix_first_cause *cause)
 {
-	return is_work(cause) || (cause->finding && cause->finding->is_of_work);
+	return is_work(cause) || (cause->finding && cause->finding->has_price_of_work);
 }
 
 static void take_frames(struct fix_first_cause *kept, struct fix_first_cause *added)

@@ -24,7 +24,7 @@ struct finding {
 	const struct code_line *line; /* that caused the most of it; NULL: no stack was taken */
 	struct buffer called_from; /* see caller.h; the caller fills it in */
 	bool is_of_lines; /* the cost is that of several lines, so that no one repair saves it */
-	bool is_of_work;  /* the saving is that of a line that computes less: set with it */
+	bool has_price_of_work; /* the saving is that of a line that computes less: set with it */
 	bool is_certain; /* despite RULE_PART: all of the cost could be saved */
 	struct buffer edit; /* what stands for the repair, as `whatif` takes it; empty: it follows from the line */
 	const struct role *awaited; /* for which its calls wait; NULL: not known */

@@ -166,7 +166,7 @@ static bool is_users_file(const char *file)
 }
 
 /* Start-up, and a library that waits in a loop of its own, are nothing that the program can await instead. */
-static bool is_no_callback(const struct image *image, uint32_t stack)
+static bool is_not_awaitable(const struct image *image, uint32_t stack)
 {
 	return attribution_has_import(image, stack) || python_has_file(image->trace, stack, is_thread_starter) ||
 	       !python_has_file(image->trace, stack, is_users_file);
@@ -192,7 +192,7 @@ static void visit_callback(struct scan *s, const struct event *e)
 
 void rule_blocked_loop(struct rules *r, struct finding *f)
 {
-	struct python_times p = {.rules = r, .is_wanted = is_callback_file, .is_unwanted = is_no_callback};
+	struct python_times p = {.rules = r, .is_wanted = is_callback_file, .is_unwanted = is_not_awaitable};
 	const struct process *process = python_worst(&p, visit_callback, LOOP_PERCENT, LOOP_CALLS, f);
 
 	if (process) {
