@@ -571,11 +571,6 @@ void fix_first_find(const struct report_context *c, struct costs *costs, const s
 	lift_not_time(ret);
 }
 
-bool fix_first_is_cpu(const struct fix_first *f)
-{
-	return f->count && f->items->is_cpu;
-}
-
 void fix_first_done(struct fix_first *f)
 {
 	for (size_t i = 0; i < f->count; i++)

@@ -69,9 +69,6 @@ uint64_t fix_first_least(uint64_t wall_ns);
 void fix_first_find(const struct report_context *c, struct costs *costs, const struct job_time *time,
 		    const struct finding *found, size_t count, struct fix_first *ret);
 
-/* A thread that computes is what to fix, and no samples tell where. */
-bool fix_first_is_cpu(const struct fix_first *f);
-
 /* The cause at a line (file:line, if it has them); NULL: there is none. */
 struct fix_first_cause *fix_first_at(const struct fix_first *f, const struct code_line *line);
 

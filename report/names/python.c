@@ -235,3 +235,9 @@ bool python_any_file(const char *file)
 	(void)file;
 	return true;
 }
+
+bool python_is_own_call(const char *name)
+{
+	return text_begins_with(name, "python:") && (text_any(text_has, name, "(<frozen ", "/importlib/", ":{built-in ") ||
+						     text_begins_with(name, "python:<module> "));
+}

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "report/answers/answer_tables.h"
-#include "report/answers/summary/summary_findings.h"
+#include "report/answers/summary/summary_parts.h"
 #include "report/verbs/output/envelope.h"
 #include "report/verbs/verb.h"
 

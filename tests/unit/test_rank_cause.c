@@ -2,7 +2,7 @@
 /* Why ranks of MPI wait for each other. */
 #include <math.h>
 
-#include "report/answers/summary/summary_ranks.h"
+#include "report/answers/summary/summary_parts.h"
 #include "report/causes/ranks/pop.h"
 #include "report/causes/ranks/rank_cause.h"
 #include "mpi_fixture.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ranks of MPI that wait for each other: what is matched, and the rules about it. */
-#include "report/answers/summary/summary_ranks.h"
+#include "report/answers/summary/summary_parts.h"
 #include "report/causes/mpi/mpi_wait.h"
 #include "report/causes/saving.h"
 #include "report/tables/report.h"

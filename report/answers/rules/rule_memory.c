@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "report/answers/rule.h"
-#include "report/answers/summary/summary_memory.h"
+#include "report/answers/summary/summary_parts.h"
 #include "report/events/stacks/heap.h"
 
 /* The first 1/START of the time is start-up. The rest is divided into PARTS; in each of them the memory must grow at

@@ -8,19 +8,13 @@
 
 #include "report/answers/fix_first.h"
 #include "report/answers/summary/summary_ended.h"
-#include "report/answers/summary/summary_ends.h"
-#include "report/answers/summary/summary_findings.h"
-#include "report/answers/summary/summary_jax.h"
-#include "report/answers/summary/summary_memory.h"
-#include "report/answers/summary/summary_next.h"
-#include "report/answers/summary/summary_profile.h"
-#include "report/answers/summary/summary_ranks.h"
-#include "report/answers/summary/summary_switches.h"
+#include "report/answers/summary/summary_parts.h"
 #include "report/answers/summary/summary_time.h"
 #include "report/base/table/name.h"
 #include "report/base/text.h"
 #include "report/events/nvtx/nvtx.h"
 #include "report/events/stacks/lines.h"
+#include "report/names/python.h"
 #include "report/read/job/run_command.h"
 #include "report/tables/report.h"
 #include "report/tables/run/ledger.h"
@@ -49,22 +43,13 @@ static void section_add(struct section *s, const char *sum, uint64_t count, cons
 	texts_add(&s->names, "%s", name);
 }
 
-/* Calls of Python functions that are imports, or of built-in functions: --python-calls=all records them, and their time
- * is in that of the program's functions. */
-static bool is_pythons_own(const char *name)
-{
-	return text_begins_with(name, "python:") &&
-	       (strstr(name, "(<frozen ") || strstr(name, "/importlib/") || strstr(name, ":{built-in ") ||
-		text_begins_with(name, "python:<module> "));
-}
-
 static void section_of_table(struct section *s, const struct table *t, enum column_id total, enum column_id count,
 			     enum column_id name)
 {
 	for (size_t i = 0; i < table_rows(t); i++) {
 		SCOPED(buffer) sum = {0};
 
-		if (is_pythons_own(table_cell(t, i, name)->text) || s->total++ >= TOP)
+		if (python_is_own_call(table_cell(t, i, name)->text) || s->total++ >= TOP)
 			continue;
 		if (column_kinds[total].type == COLUMN_MB)
 			buffer_print(&sum, "%.3g MB", table_cell(t, i, total)->real / 1e6);
@@ -74,16 +59,22 @@ static void section_of_table(struct section *s, const struct table *t, enum colu
 	}
 }
 
-/* The first rows of an aggregated table. */
-static void section_of_report(const struct report_context *c, struct section *ret, const char *title,
-			      enum column_id total, enum column_id count, enum column_id name,
-			      void (*run)(const struct report_context *, struct table *))
+/* A report whose first rows are shown. */
+struct section_report {
+	size_t section;
+	bool is_of_events, is_of_profile;
+	const char *title;
+	enum column_id total, count, name;
+	void (*run)(const struct report_context *, struct table *);
+};
+
+static void section_of_report(const struct report_context *c, const struct section_report *row, struct section *ret)
 {
 	SCOPED(table) t = {0};
 
-	run(c, &t);
-	ret->title = mem_copy_text(title, strlen(title));
-	section_of_table(ret, &t, total, count, name);
+	row->run(c, &t);
+	ret->title = mem_copy_text(row->title, strlen(row->title));
+	section_of_table(ret, &t, row->total, row->count, row->name);
 }
 
 /* By the time of the devices, if they have executed any; without operators nested in them. */
@@ -399,53 +390,37 @@ static bool has_slow_files(const struct answer *s)
 	return !s->is_large && ns && ns * 100 >= s->roles->wall_ns * FILES_PERCENT;
 }
 
-static void sections_of_events(const struct answer *s, struct section *sections)
+/* Those of a profile are the sums of all threads: without events it is not known which of them the run waited for. */
+static const struct section_report section_reports[] = {
+	{KERNELS, true, false, "GPU work", COL_TOTAL_TIME_NS, COL_INSTANCES, COL_NAME, gpu_work_sum},
+	{CALLS, true, true, "CUDA API", COL_TOTAL_TIME_NS, COL_NUM_CALLS, COL_NAME, report_cuda_api_sum},
+	{COPIES, true, false, "copies", COL_TOTAL_MB, COL_COUNT, COL_OPERATION, report_cuda_gpu_mem_size_sum},
+	{FILES, true, true, "files", COL_TOTAL_TIME_NS, COL_NUM_CALLS, COL_PATH, file_paths_sum},
+	{OS, false, true, "OS calls, of all threads", COL_TOTAL_TIME_NS, COL_NUM_CALLS, COL_NAME, report_osrt_sum},
+	{OPERATORS, false, true, "MPI calls", COL_TOTAL_TIME_NS, COL_NUM_CALLS, COL_NAME, report_mpi_sum},
+	{RANGES, true, true, "NVTX ranges", COL_TOTAL_TIME_NS, COL_INSTANCES, COL_RANGE, report_nvtx_sum},
+};
+
+static bool is_shown(const struct answer *s, const struct section_report *row)
 {
-	const struct report_context *c = &s->context;
-
-	section_of_report(c, &sections[KERNELS], "GPU work", COL_TOTAL_TIME_NS, COL_INSTANCES, COL_NAME,
-			  gpu_work_sum);
-	section_of_report(c, &sections[CALLS], "CUDA API", COL_TOTAL_TIME_NS, COL_NUM_CALLS, COL_NAME,
-			  report_cuda_api_sum);
-	section_of_report(c, &sections[COPIES], "copies", COL_TOTAL_MB, COL_COUNT, COL_OPERATION,
-			  report_cuda_gpu_mem_size_sum);
-	if (has_slow_files(s))
-		section_of_report(c, &sections[FILES], "files", COL_TOTAL_TIME_NS, COL_NUM_CALLS, COL_PATH,
-				  file_paths_sum);
-	section_of_calls(s, &sections[OS]);
-	section_of_report(c, &sections[RANGES], "NVTX ranges", COL_TOTAL_TIME_NS, COL_INSTANCES, COL_RANGE,
-			  report_nvtx_sum);
-	if (s->is_read)
-		top_lines(s, &sections[SOURCE]);
-	if (s->is_read && nvtx_has_operators(c->model))
-		top_operators(c, &sections[OPERATORS]);
-}
-
-/* The sums of all threads: without events it is not known which of them the run waited for. */
-static void sections_of_profile(const struct answer *s, struct section *sections)
-{
-	const struct report_context *c = &s->context;
-
-	top_lines(s, &sections[SOURCE]);
-	section_of_report(c, &sections[CALLS], "CUDA API", COL_TOTAL_TIME_NS, COL_NUM_CALLS, COL_NAME,
-			  report_cuda_api_sum);
-	section_of_report(c, &sections[FILES], "files", COL_TOTAL_TIME_NS, COL_NUM_CALLS, COL_PATH, file_paths_sum);
-	section_of_report(c, &sections[OS], "OS calls, of all threads", COL_TOTAL_TIME_NS, COL_NUM_CALLS, COL_NAME,
-			  report_osrt_sum);
-	section_of_report(c, &sections[OPERATORS], "MPI calls", COL_TOTAL_TIME_NS, COL_NUM_CALLS, COL_NAME,
-			  report_mpi_sum);
-	section_of_report(c, &sections[RANGES], "NVTX ranges", COL_TOTAL_TIME_NS, COL_INSTANCES, COL_RANGE,
-			  report_nvtx_sum);
+	if (!s->has_events)
+		return row->is_of_profile;
+	return row->is_of_events && (row->section != FILES || has_slow_files(s));
 }
 
 static void summary_sections(const struct answer *s, size_t width, size_t room, struct buffer *out)
 {
 	struct section sections[SECTIONS] = {0};
 
+	array_each(const struct section_report, row, section_reports, sizeof(section_reports) / sizeof(*section_reports))
+		if (is_shown(s, row))
+			section_of_report(&s->context, row, &sections[row->section]);
 	if (s->has_events)
-		sections_of_events(s, sections);
-	else
-		sections_of_profile(s, sections);
+		section_of_calls(s, &sections[OS]);
+	if (s->is_read || !s->has_events)
+		top_lines(s, &sections[SOURCE]);
+	if (s->has_events && s->is_read && nvtx_has_operators(s->context.model))
+		top_operators(&s->context, &sections[OPERATORS]);
 	share_room(sections, room);
 	for (size_t i = 0; i < SECTIONS; i++)
 		section_show(&sections[i], width, out);
@@ -567,7 +542,7 @@ void summary_text(const struct report_context *context, const char *capture, con
 	if (s.is_read && !is_short)
 		summary_findings(&s, &tail);
 	summary_ledger(c->model, is_short || !s.has_events ? 0 : cpu_of_job(s.partition), &tail);
-	if (!is_short && !(s.has_events && summary_next(&s.rules, fix_first_is_cpu(&s.first), s.is_large, &tail)))
+	if (!is_short && !(s.has_events && summary_next(&s.rules, s.first.count && s.first.items->is_cpu, s.is_large, &tail)))
 		summary_verb(&s, capture, ended->hangs, &tail);
 	summary_wrap(&tail, width, LINES, &last);
 	summary_wrap(&head, width, LINES - count_lines(&last), ret);

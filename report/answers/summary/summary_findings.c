@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lines of the summary about what to fix. */
-#include "report/answers/summary/summary_findings.h"
+#include "report/answers/summary/summary_parts.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/answers/summary/summary_memory.h"
+#include "report/answers/summary/summary_parts.h"
 
 #include <stdlib.h>
 
