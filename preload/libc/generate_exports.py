@@ -6,7 +6,6 @@ Reads the rows X(kind, returns, symbol, parameters, arguments, record) of preloa
 beside it, which explains them, and writes a function for each row whose wrapper is not written by hand. The rows are C
 macros, too: preload/hook/ makes ids, names and declarations of them. A function that is text can be read, and a
 debugger steps through it; the compiler makes less code of it than of macros."""
-import os
 import re
 import sys
 
@@ -80,8 +79,11 @@ ALIAS = """HOOK_EXPORT {returns}{symbol}{parameters} __attribute__((alias("{same
 # Defined elsewhere. Declared here, so that a row that differs from the prototype in libc's header is an error.
 REAL = "extern {returns}{symbol}{parameters};\n"
 TEXTS = {"TIMED": TIMED, "TIMEDV": TIMEDV, "OWN": OWN, "ALIAS": ALIAS, "REAL": REAL, "NAKED": "", "RAW": ""}
-with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../hook/hook_record.h")) as header:
-    WITH_BEFORE = re.findall(r"#define HOOK_BEFORE_(\w+)", header.read())
+# What a record does before the call is a macro, if it does anything.
+EITHER = """#ifdef HOOK_BEFORE_{name}
+{whole}#else
+{split}#endif
+"""
 FIELDS = ("kind", "returns", "symbol", "parameters", "arguments", "record")
 
 
@@ -102,9 +104,12 @@ def function_of(row):
     kind, same = re.fullmatch(r"(\w+?)(?:_AS\((\w+)\))?", row["kind"]).groups()
     if not row["returns"].endswith("*"):
         row["returns"] += " "
-    is_split = kind == "TIMED" and row["record"].split("(")[0] not in WITH_BEFORE
-    parts = {name: text.format(**row) for name, text in (SPLIT if is_split else WHOLE).items()}
-    return TEXTS[kind].format(same=same, **parts, **row) + (FORWARD.format(**row) if is_split else "")
+    whole, split = ({name: text.format(**row) for name, text in parts.items()} for parts in (WHOLE, SPLIT))
+    whole = TEXTS[kind].format(same=same, **whole, **row)
+    if kind != "TIMED":
+        return whole
+    return EITHER.format(name=row["record"].split("(")[0], whole=whole,
+                         split=TIMED.format(**split, **row) + FORWARD.format(**row))
 
 
 def main(rows, output):
