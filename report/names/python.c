@@ -238,6 +238,7 @@ bool python_any_file(const char *file)
 
 bool python_is_own_call(const char *name)
 {
-	return text_begins_with(name, "python:") && (text_any(text_has, name, "(<frozen ", "/importlib/", ":{built-in ") ||
-						     text_begins_with(name, "python:<module> "));
+	return text_begins_with(name, "python:") &&
+	       (text_any(text_has, name, "(<frozen ", "/importlib/", ":{built-in ") ||
+		text_begins_with(name, "python:<module> "));
 }

@@ -36,8 +36,8 @@ bool python_has_code(const struct trace *t, bool (*is_wanted)(const char *file))
 /* One that is true for any file. */
 bool python_any_file(const char *file);
 
-/* Whether a range of --python-calls=all is of an import or of a built-in function, whose time is in that of the program's
- * functions. `name`: of the range, with its domain. */
+/* Whether a range of --python-calls=all is of an import or of a built-in function, whose time is in that of the
+ * program's functions. `name`: of the range, with its domain. */
 bool python_is_own_call(const char *name);
 
 /* 0: not known. */

@@ -271,8 +271,9 @@ static void judge_process(struct imports *p, struct finding *f, size_t number)
 			f->cost_ns = ns;
 			buffer_clear(&f->text);
 			buffer_print(&f->text, "process %u %s for at least ", process->pid,
-				     p->own_ns[number] * 2 > ns ? "runs the code of its own modules while it imports them,"
-								: "imports modules");
+				     p->own_ns[number] * 2 > ns
+					     ? "runs the code of its own modules while it imports them,"
+					     : "imports modules");
 			rule_time(&f->text, ns);
 			buffer_print(&f->text, ", %.1f %% of its time", 100 * (double)ns / (double)wall);
 			if (names.size)

@@ -412,7 +412,8 @@ static void summary_sections(const struct answer *s, size_t width, size_t room, 
 {
 	struct section sections[SECTIONS] = {0};
 
-	array_each(const struct section_report, row, section_reports, sizeof(section_reports) / sizeof(*section_reports))
+	array_each(const struct section_report, row, section_reports,
+		   sizeof(section_reports) / sizeof(*section_reports))
 		if (is_shown(s, row))
 			section_of_report(&s->context, row, &sections[row->section]);
 	if (s->has_events)
@@ -542,7 +543,8 @@ void summary_text(const struct report_context *context, const char *capture, con
 	if (s.is_read && !is_short)
 		summary_findings(&s, &tail);
 	summary_ledger(c->model, is_short || !s.has_events ? 0 : cpu_of_job(s.partition), &tail);
-	if (!is_short && !(s.has_events && summary_next(&s.rules, s.first.count && s.first.items->is_cpu, s.is_large, &tail)))
+	if (!is_short && !(s.has_events && summary_next(&s.rules, s.first.count && s.first.items->is_cpu,
+						    s.is_large, &tail)))
 		summary_verb(&s, capture, ended->hangs, &tail);
 	summary_wrap(&tail, width, LINES, &last);
 	summary_wrap(&head, width, LINES - count_lines(&last), ret);
