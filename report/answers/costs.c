@@ -311,10 +311,109 @@ static void team_done(struct role_team *t)
 	free(t->work);
 }
 
+/* The program that has started the role's threads; NULL: it is not known, or they are forked workers, whose stacks have
+ * the line that has forked them. */
+static const struct role *starter_of(const struct roles *roles, const struct role *role)
+{
+	list_each(const struct role, r, roles)
+		if (!role->is_program && !role->is_workers && r->is_program && r->process == role->process)
+			return r;
+	return NULL;
+}
+
+/* Of what each of the two does, half is at lines at which the other one works, too. */
+static bool shares_lines(const struct costs *k, const struct role_team *starter, const struct role_team *team)
+{
+	SCOPED_MEMORY uint32_t *first = first_of_lines(k);
+	struct work_sum own, others;
+	double own_ns = 0, others_ns = 0, own_same_ns = 0, others_same_ns = 0;
+
+	sum_work(k, starter->marks, first, &own);
+	sum_work(k, team->marks, first, &others);
+	for (uint32_t i = 0; i < k->causes->editables.count; i++) {
+		const struct code_line *line = first[i] == i ? editable_line(&k->causes->editables, i) : NULL;
+		bool is_same = line && line->line && own.ns[i] > 0 && others.ns[i] > 0;
+
+		own_ns += own.ns[i];
+		others_ns += others.ns[i];
+		own_same_ns += is_same ? own.ns[i] : 0;
+		others_same_ns += is_same ? others.ns[i] : 0;
+	}
+	work_sum_done(&own);
+	work_sum_done(&others);
+	return own_same_ns * 2 >= own_ns && others_same_ns * 2 >= others_ns;
+}
+
+static double team_work(const struct costs *k, const struct role_team *t)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < k->causes->actor_count; i++)
+		sum += t->work[i];
+	return sum;
+}
+
+/* With the time for which it waited for a CPU. */
+static double team_busy(const struct costs *k, const struct role_team *t)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < k->causes->actor_count; i++)
+		sum += t->marks[i] ? k->work[i] : 0;
+	return sum;
+}
+
+/* A starter that does a part of the work itself, and another one than the others, is one of the team. */
+static bool team_add_starter(const struct costs *k, const struct role_team *starter, uint64_t least_ns,
+			     struct role_team *team)
+{
+	if (starter->count != 1 || !team->count ||
+	    fabs(team_work(k, starter) - team_work(k, team) / (double)team->count) < (double)least_ns ||
+	    !shares_lines(k, starter, team))
+		return false;
+	for (uint32_t i = 0; i < k->causes->actor_count; i++) {
+		team->marks[i] |= starter->marks[i];
+		team->work[i] += starter->work[i];
+	}
+	team->count++;
+	return true;
+}
+
 /* Threads that follow each other, as those of a server that starts one for each request, share no work. */
 static bool lives_at_once(const struct role_team *t)
 {
 	return t->count > 1 && t->last_start_ns < t->first_end_ns;
+}
+
+struct stretch {
+	uint64_t start_ns, end_ns;
+};
+
+COMPARATOR(compare_stretches, struct stretch, order_of(a->start_ns, b->start_ns))
+
+/* What threads do in turn, because each needs what another one holds, cannot be shared out anew: half of the work of
+ * those beside the one with most is done while others work, too. */
+static bool works_beside(const struct costs *k, const struct role_team *t, double longest_ns)
+{
+	const struct graph *g = &k->causes->graph;
+	struct stretch *all = NULL;
+	size_t count = 0, capacity = 0;
+	uint64_t sum_ns = 0, any_ns = 0, until_ns = 0;
+
+	for (uint32_t i = 0; i < g->node_count; i++)
+		if (g->nodes[i].kind == NODE_WORK && t->marks[g->nodes[i].actor])
+			mem_append(all, count, capacity, (struct stretch){replay_start(g, i), g->nodes[i].end_ns});
+	if (count)
+		qsort(all, count, sizeof(*all), compare_stretches);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t from_ns = all[i].start_ns > until_ns ? all[i].start_ns : until_ns;
+
+		sum_ns += all[i].end_ns - all[i].start_ns;
+		any_ns += all[i].end_ns > from_ns ? all[i].end_ns - from_ns : 0;
+		until_ns = all[i].end_ns > until_ns ? all[i].end_ns : until_ns;
+	}
+	free(all);
+	return (double)(sum_ns - any_ns) * 2 >= team_work(k, t) - longest_ns;
 }
 
 /* Or if the one with most had no more than the others have on average: then there is less work in all. */
@@ -332,23 +431,25 @@ static uint64_t high_of_balance(struct costs *k, const struct role_team *team, u
 
 static void balance_find(struct costs *k, const struct role_team *team, uint64_t least_ns, struct balance *ret)
 {
+	double sum = team_work(k, team), mean;
 	uint32_t longest = 0;
-	double sum = 0, mean;
 	struct edit edit;
 	uint64_t high_ns;
 
-	for (uint32_t i = 0; i < k->causes->actor_count; i++) {
-		sum += team->work[i];
+	for (uint32_t i = 0; i < k->causes->actor_count; i++)
 		if (team->work[i] > team->work[longest])
 			longest = i;
-	}
 	mean = sum / (double)team->count;
-	if (team->work[longest] - mean < (double)least_ns)
+	/* who waits for a CPU has no time to take over anything */
+	if (team->work[longest] - mean < (double)least_ns ||
+	    k->work[longest] - team_busy(k, team) / (double)team->count < (double)least_ns ||
+	    !works_beside(k, team, team->work[longest]))
 		return;
 	edit_init(&edit, k->causes);
-	/* The time for which the thread waited for a CPU stays. */
+	/* The time for which the thread waited for a CPU stays. Who takes over from others does so while it would wait
+	 * for them, so that nobody waits longer for what it does already. */
 	for (uint32_t i = 0; i < k->causes->actor_count; i++)
-		if (team->work[i] > 0)
+		if (team->work[i] > mean)
 			edit_scale_actor(&edit, k->causes, i, 1 + (mean - team->work[i]) / k->work[i]);
 	saving_find(k->causes, &edit, &ret->saves);
 	edit_done(&edit);
@@ -363,12 +464,18 @@ static void balance_find(struct costs *k, const struct role_team *team, uint64_t
 void costs_of_balance(struct costs *k, const struct partition *p, const struct roles *roles, const struct role *role,
 		      uint64_t least_ns, struct balance *ret)
 {
-	struct role_team team;
+	struct role_team team, starting;
+	const struct role *starter = starter_of(roles, role);
 
 	*ret = (struct balance){0};
 	if (!k->causes)
 		return;
 	team_find(k, p, roles, role, &team);
+	if (starter) {
+		team_find(k, p, roles, starter, &starting);
+		ret->with = team_add_starter(k, &starting, least_ns, &team) ? starter : NULL;
+		team_done(&starting);
+	}
 	if (lives_at_once(&team))
 		balance_find(k, &team, least_ns, ret);
 	team_done(&team);

@@ -41,6 +41,7 @@ struct balance {
 	struct saving saves; /* if all had the same work; 0: nothing below the least was computed */
 	uint64_t most_ns, mean_ns;
 	const struct actor *actor; /* the one with most */
+	const struct role *with;   /* the program that started them, if it shares their work; else NULL */
 	/* Where it has most more than the mean; NULL where others do not work at that line:
 	 * then it is not their work that is shared out unequally there. */
 	const struct code_line *line;

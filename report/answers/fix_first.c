@@ -375,8 +375,6 @@ static void propose_balance(struct choice *k, const struct role *r)
 	struct fix_first_cause cause = {.rule = "unequal_work", .how = "if all had the same work", .is_balance = true};
 	struct balance b;
 
-	if (r->threads < 2)
-		return;
 	costs_of_balance(k->costs, k->partition, k->roles, r, k->least_ns, &b);
 	/* nobody knows what ended the waits for each other of those for which another role waits */
 	if (b.line && b.saves.saved_ns < k->least_ns &&
@@ -385,6 +383,10 @@ static void propose_balance(struct choice *k, const struct role *r)
 	cause.saves = b.saves;
 	cause.whole_ns = b.most_ns;
 	cause.actor = b.actor;
+	if (b.with) {
+		role_words(b.with, &cause.text);
+		buffer_text(&cause.text, " and ");
+	}
 	role_words(r, &cause.text);
 	buffer_text(&cause.text, " have unequal work: one has ");
 	rule_time(&cause.text, b.most_ns);

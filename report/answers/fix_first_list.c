@@ -50,12 +50,6 @@ static bool is_work(const struct fix_first_cause *cause)
 	return cause->is_bound || cause->is_borrowed;
 }
 
-/* Work is shared out unequally, unless more of it can be removed than one has: then all do it in turn. */
-static bool is_shared_out(const struct fix_first_cause *balance, const struct fix_first_cause *line)
-{
-	return line->saves.saved_ns <= balance->whole_ns + balance->whole_ns / 4;
-}
-
 /* A wait beside what its line computes, which is worth more. */
 static bool is_lesser_wait(const struct fix_first_cause *wait, const struct fix_first_cause *work)
 {
@@ -78,7 +72,7 @@ static bool is_better(const struct fix_first_cause *a, const struct fix_first_ca
 	if (!a->finding != !b->finding)
 		return a->finding;
 	if (a->is_balance != b->is_balance)
-		return a->is_balance ? is_shared_out(a, b) : !is_shared_out(b, a);
+		return a->is_balance;
 	return a->saves.saved_ns > b->saves.saved_ns;
 }
 

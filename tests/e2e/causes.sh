@@ -203,6 +203,38 @@ like "$(report stats --summary uneven.pillion | tr -s '\n ' ' ')" \
 	'FIX FIRST [^;]* blocked [^;]*uneven\.py:6 [^;]*; they wait for each other at uneven\.py:5 work[ ,;]' \
 	'work that is done in turn under a lock is not called unequal, and the line of the lock is named'
 
+# A program that works beside its thread is one of those that share the work out.
+cat >phases.py <<'END'
+import threading, time
+meet = threading.Barrier(2)
+def work(seconds):
+    for i in range(6):
+        time.sleep(seconds)
+        meet.wait()
+thread = threading.Thread(target=work, args=(0.12,))
+thread.start()
+work(0.02)
+thread.join()
+END
+pillion -f -o phases --stats=false python3 phases.py
+like "$(report stats --summary phases.pillion | tr -s '\n ' ' ')" \
+	'FIX FIRST [^;]* and a thread have unequal work: [^;]*phases\.py:5 work[ ,;]' \
+	'a barrier waits for the thread with more work than the program that started it'
+
+# A pool hands out the largest task last: the worker that has no more waits for nothing that the other one does.
+cat >last.py <<'END'
+import multiprocessing, time
+def task(seconds):
+    time.sleep(seconds)
+if __name__ == '__main__':
+    with multiprocessing.Pool(2) as pool:
+        for done in pool.imap_unordered(task, [0.03] * 16 + [0.7]):
+            pass
+END
+pillion -f -o last --stats=false python3 last.py
+like "$(report stats --summary last.pillion | tr -s '\n ' ' ')" \
+	'FIX FIRST the 2 workers have unequal work: [^;]*last\.py:3 task[ ,;]' 'the line of the largest task is named'
+
 # A thread of the pool starts each worker, by vfork, which has no record, while main waits for all results.
 cat >replaced.py <<'END'
 import multiprocessing, sys, time
