@@ -119,9 +119,19 @@ static bool awaits_clients(const struct choice *k, const struct role *r, const s
 	return input_of_wait(k->context, r, &unknown) == INPUT_CLIENTS;
 }
 
+/* Rather another role than `self`, else the one that waits longest. */
+static bool is_asking(const struct role_call *wait, const struct role *waiting, const struct role_call *found,
+		      const struct role *asking, const struct role *self)
+{
+	if (!found || (waiting == self) == (asking == self))
+		return !found || wait->ns > found->ns;
+	return asking == self;
+}
+
 /* The calls of a line that wait for each of these calls, two thirds of their time in all or more: they hardly overlap,
- * because the line of another role asks for one at a time, or because most of the role's own threads wait for the one
- * that makes the call, which has their lock, and may take it again at once: then there are fewer waits. NULL: none. */
+ * because the line of another role asks for one at a time, or else because most of the role's own threads wait for the
+ * one that makes the call, which has their lock, and may take it again at once: then there are fewer waits. NULL: none.
+ */
 static const struct role_call *asking_call(const struct choice *k, const struct role *r, const struct role_call *call,
 					   const struct role **ret_asking)
 {
@@ -130,7 +140,7 @@ static const struct role_call *asking_call(const struct choice *k, const struct 
 	list_each(const struct role, other, k->roles)
 		array_each(const struct role_call, wait, other->calls, other->call_count)
 			if (wait != call && wait->is_users && (other == r || wait->count >= call->count) &&
-			    wait->ns * 3 >= call->ns * 2 && (!found || wait->ns > found->ns) &&
+			    wait->ns * 3 >= call->ns * 2 && is_asking(wait, other, found, *ret_asking, r) &&
 			    ends_with(k, wait, r, call) && !awaits_clients(k, other, wait)) {
 				found = wait;
 				*ret_asking = other;
@@ -239,15 +249,16 @@ static bool is_asked(const struct role *r, const struct role_call *call)
 	return false;
 }
 
-/* A single thread does one after the other in any case, but the one that asks it may ask for several at once. */
-static void asking_words(const struct choice *k, const struct role *r, const struct role_call *call,
-			 struct buffer *text)
+/* A single thread does one after the other in any case, but the one that asks it may ask for several at once. How long
+ * that waits, with what the messages take. */
+static uint64_t asking_words(const struct choice *k, const struct role *r, const struct role_call *call,
+			     struct buffer *text)
 {
 	const struct role *asking;
 	const struct role_call *found = asking_call(k, r, call, &asking);
 
 	if (!found || (r->threads < 2 && (asking->process == r->process || !is_asked(r, call))))
-		return;
+		return 0;
 	buffer_text(text, "; ");
 	if (asking == r) {
 		buffer_text(text, "they wait for each other at ");
@@ -256,6 +267,7 @@ static void asking_words(const struct choice *k, const struct role *r, const str
 		buffer_print(text, " %s for one at a time at ", asking->threads > 1 ? "wait" : "waits");
 	}
 	role_place(k->context, found, text);
+	return role_wall_ns(asking, found->ns);
 }
 
 /* Shorter processes that a line starts again and again need rather not be started. */
@@ -308,6 +320,7 @@ static void propose_call(struct choice *k, const struct role *r, const struct ro
 								: NULL,
 					.line = line};
 	bool is_no_wait = !is_again && (is_of_children || is_sync), is_of_all;
+	uint64_t asking_ns;
 
 	propose_end(k, r, call);
 	/* What a line waits for that has started it once is to be changed where it works. */
@@ -355,7 +368,8 @@ static void propose_call(struct choice *k, const struct role *r, const struct ro
 		buffer_text(&cause.text, ", awaited at ");
 		code_line_short(cause.line, &cause.text);
 	}
-	asking_words(k, r, call, &cause.text);
+	asking_ns = asking_words(k, r, call, &cause.text);
+	cause.whole_ns = asking_ns > cause.whole_ns ? asking_ns : cause.whole_ns;
 	fix_first_propose(k, &cause);
 }
 

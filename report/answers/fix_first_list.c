@@ -129,10 +129,18 @@ static void join_causes(struct fix_first_cause *kept, struct fix_first_cause *ad
 	fix_first_cause_done(added);
 }
 
+/* By how much the saving of another run may be larger. */
+static uint64_t with_noise(uint64_t ns)
+{
+	return ns + ns * SAVING_PERCENT / 100 + SAVING_NS;
+}
+
 struct saving fix_first_told(const struct fix_first_cause *cause, struct buffer *ret_whole)
 {
 	struct saving s = cause->saves;
 	uint64_t whole_ns = cause->whole_ns;
+	/* a wait, of which the text has the share of a thread's time */
+	bool is_share = !cause->finding && !cause->is_balance;
 	/* the stated time is CPU time, and that of the edit has waits for a CPU */
 	bool computes = cause->is_bound && !cause->is_last && !cause->how;
 
@@ -150,12 +158,13 @@ struct saving fix_first_told(const struct fix_first_cause *cause, struct buffer 
 		return s;
 	}
 	if (s.cost_ns > whole_ns + whole_ns * SAVING_PERCENT / 100) { /* what is less is how runs differ */
+		is_share = false;
 		whole_ns = s.cost_ns;
 		buffer_text(ret_whole, cause->line && cause->line->line ? "; its line takes " : "; all of it takes ");
 		rule_time(ret_whole, whole_ns);
 		buffer_text(ret_whole, " in all threads");
 	}
-	fix_first_limit(&s, whole_ns);
+	fix_first_limit(&s, is_share ? with_noise(whole_ns) : whole_ns);
 	return s;
 }
 

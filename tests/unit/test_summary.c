@@ -249,7 +249,7 @@ Test(summary, names_what_to_fix_first_and_then_divides_time)
 	static const char first[] =
 		"1.00 s, 1 process, exit 0\n"
 		"FIX FIRST  train.py is blocked 70 % of the time in usleep (1 call): train.py:12 step; saves "
-		"660 to 700 ms\n"
+		"660 to 740 ms\n"
 		"time       █ computes, ▒ waits for a CPU, · waits for something else\n"
 		"train.py   █████··············· 1.00 s: 70 % usleep train.py:12 step · 25 % CPU · 5 % other "
 		"waits\n";
@@ -295,14 +295,14 @@ static void expect_caller(const char *file, const char *function, uint64_t other
 
 Test(summary, the_line_of_a_helper_comes_with_its_caller)
 {
-	expect_caller("/home/u/dir/train.py", "step", 7, ", called from train.py:40; saves 310 to 700 ms\n");
-	expect_caller("/home/u/dir/train.py", "step", 8, "; saves 310 to 700 ms\n");
+	expect_caller("/home/u/dir/train.py", "step", 7, ", called from train.py:40; saves 310 to 740 ms\n");
+	expect_caller("/home/u/dir/train.py", "step", 8, "; saves 310 to 740 ms\n");
 }
 
 Test(summary, the_top_level_of_the_same_file_is_no_caller)
 {
-	expect_caller("/home/u/dir/train.py", "<module>", 7, ", called from train.py:40; saves 310 to 700 ms\n");
-	expect_caller("/home/u/dir/helpers.py", "<module>", 7, "; saves 310 to 700 ms\n");
+	expect_caller("/home/u/dir/train.py", "<module>", 7, ", called from train.py:40; saves 310 to 740 ms\n");
+	expect_caller("/home/u/dir/helpers.py", "<module>", 7, "; saves 310 to 740 ms\n");
 }
 
 Test(summary, the_cost_of_a_line_is_its_own)
