@@ -385,24 +385,24 @@ static bool lives_at_once(const struct role_team *t)
 	return t->count > 1 && t->last_start_ns < t->first_end_ns;
 }
 
-struct stretch {
+struct work_stretch {
 	uint64_t start_ns, end_ns;
 };
 
-COMPARATOR(compare_stretches, struct stretch, order_of(a->start_ns, b->start_ns))
+COMPARATOR(compare_stretches, struct work_stretch, order_of(a->start_ns, b->start_ns))
 
 /* What threads do in turn, because each needs what another one holds, cannot be shared out anew: half of the work of
  * those beside the one with most is done while others work, too. */
 static bool works_beside(const struct costs *k, const struct role_team *t, double longest_ns)
 {
 	const struct graph *g = &k->causes->graph;
-	struct stretch *all = NULL;
+	struct work_stretch *all = NULL;
 	size_t count = 0, capacity = 0;
 	uint64_t sum_ns = 0, any_ns = 0, until_ns = 0;
 
 	for (uint32_t i = 0; i < g->node_count; i++)
 		if (g->nodes[i].kind == NODE_WORK && t->marks[g->nodes[i].actor])
-			mem_append(all, count, capacity, (struct stretch){replay_start(g, i), g->nodes[i].end_ns});
+			mem_append(all, count, capacity, (struct work_stretch){replay_start(g, i), g->nodes[i].end_ns});
 	if (count)
 		qsort(all, count, sizeof(*all), compare_stretches);
 	for (size_t i = 0; i < count; i++) {

@@ -123,9 +123,7 @@ static bool awaits_clients(const struct choice *k, const struct role *r, const s
 static bool is_asking(const struct role_call *wait, const struct role *waiting, const struct role_call *found,
 		      const struct role *asking, const struct role *self)
 {
-	if (!found || (waiting == self) == (asking == self))
-		return !found || wait->ns > found->ns;
-	return asking == self;
+	return !found || ((waiting == self) == (asking == self) ? wait->ns > found->ns : asking == self);
 }
 
 /* The calls of a line that wait for each of these calls, two thirds of their time in all or more: they hardly overlap,
@@ -509,7 +507,8 @@ static void propose_finding(struct choice *k, const struct finding *f)
 		return;
 	if (f->rule->flags & RULE_NOT_TIME)
 		cause.saves = (struct saving){0};
-	if (f->rule->flags & RULE_WORK)
+	/* what has no price in the graph may save all of its time or nothing */
+	if (f->rule->flags & RULE_WORK || (!cause.saves.low_ns && !f->edit.size))
 		cause.worth_ns = cause.saves.saved_ns / 2;
 	fix_first_words(f, &cause.text);
 	cause.line = f->line;

@@ -76,6 +76,21 @@ Test(fix_first, a_sleep_costs_what_it_takes)
 		  summary);
 }
 
+/* 360 ms in short reads by nobody knows which line, then 300 ms of sleep. */
+Test(fix_first, what_may_save_nothing_comes_after_what_does)
+{
+	const uint64_t saves = tf_arg(TF_ARG_STACK, 0, 2);
+	uint16_t f_read = writer_function(&w, TF_GROUP_OSRT, "read"),
+		 f_sleep = writer_function(&w, TF_GROUP_OSRT, "usleep");
+	const char *summary;
+
+	write_stacks();
+	writer_counter(&host, f_read, 0, (struct tf_counter){50000, 360 * MS});
+	writer_call(&host, f_sleep, BEGIN + 900 * MS, 300 * MS, &saves, 1);
+	summary = summary_after(1000, 600);
+	cr_expect(strstr(summary, "FIX FIRST  train.py is blocked 30 % of the time in usleep"), "%s", summary);
+}
+
 /* 10 ms each of so many samples in an import, then of so many in a function. */
 static const char *summary_of_import(uint64_t imports, uint64_t samples)
 {
