@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C++ library calls abort() from its terminate handler, which has just read the exception as it is read here, by
- * the Itanium C++ ABI. Nothing is looked for in the program's own code, and no lock is taken. */
+/* libstdc++ calls abort() from its terminate handler, which has just read the exception as it is read here, by the
+ * Itanium C++ ABI. Only the shared library is asked: a program that exports a static libstdc++ may call abort() and
+ * have a what() of its own in the same object. No lock is taken. */
 #include "preload/hook/terminated.h"
 
 #include <errno.h>
@@ -9,7 +10,6 @@
 
 #include "preload/hook/call.h"
 #include "runtime/recorder/loader/dso.h"
-#include "runtime/recorder/loader/readable.h"
 #include "runtime/recorder/record/event.h"
 #include "runtime/recorder/record/process.h"
 #include "runtime/recorder/stack/crash.h"
@@ -39,6 +39,13 @@ static struct {
 	const void *dynamic;
 } library;
 
+static bool is_libstdcxx(void)
+{
+	const char *name = library.dynamic ? dso_soname(library.base, library.dynamic) : NULL;
+
+	return name && !strcmp(name, "libstdc++.so.6");
+}
+
 static void *find(const char *symbol)
 {
 	return dso_symbol(library.base, library.dynamic, symbol);
@@ -52,32 +59,28 @@ static bool is_of_library(const void *function)
 	return object_find((uintptr_t)function, &o) == OBJECT_FOUND && object_dynamic(&o, &base) == library.dynamic;
 }
 
-/* NULL: it is none of std::exception, or its class has a what() of its own. libc++ catches in another way. */
-static const char *what_of(const struct type_info *thrown)
+/* NULL: it is none of std::exception, or its class has a what() of its own, which may have effects. */
+static const char *what_of(const struct type_info *thrown, void *object)
 {
 	const struct type_info *wanted = find("_ZTISt9exception");
-	current_call *current = (current_call *)find("_ZSt17current_exceptionv");
-	void *object;
 	void *const *functions;
 
-	if (!wanted || !current || !find("_ZNKSt9type_info10__do_catchEPKS_PPvj"))
-		return NULL;
-	object = current().object;
-	if (!object || !((catches_call *)wanted->functions[CATCHES])(wanted, thrown, &object, 1))
+	if (!wanted || !((catches_call *)wanted->functions[CATCHES])(wanted, thrown, &object, 1))
 		return NULL;
 	functions = *(void *const **)object;
 	return is_of_library(functions[WHAT]) ? ((what_call *)functions[WHAT])(object) : NULL;
 }
 
-/* A failed assertion of the library is no exception, although one may be handled at that time. */
-static const struct type_info *type_of_current(const void *caller)
+/* The exception itself; NULL: there is none, or it is of another language's runtime, which has no type_info. A failed
+ * assertion of the library is no exception, although one may be handled at that time. */
+static void *current_exception(const void *caller)
 {
-	current_type_call *current = (current_type_call *)find("__cxa_current_exception_type");
+	current_call *current = (current_call *)find("_ZSt17current_exceptionv");
 	const char *fails = find("_ZSt21__glibcxx_assert_failPKciS0_S0_");
 
 	if (!current || (fails && (uintptr_t)caller - (uintptr_t)fails < ASSERT_BYTES))
 		return NULL;
-	return current();
+	return current().object;
 }
 
 static size_t add(char *to, const char *from, size_t size)
@@ -88,9 +91,9 @@ static size_t add(char *to, const char *from, size_t size)
 	return length;
 }
 
-static void note(const struct type_info *type)
+static void note(const struct type_info *type, void *exception)
 {
-	const char *what = what_of(type);
+	const char *what = what_of(type, exception);
 	char text[NAME_BYTES + WHAT_BYTES + 8];
 	size_t length = add(text, "_ZTI", 4);
 
@@ -102,17 +105,30 @@ static void note(const struct type_info *type)
 	crash_aborts(event_intern(TF_BLOB_STRING, text, length));
 }
 
-void terminated_note(const void *caller)
+static void look(const void *caller)
 {
+	current_type_call *type_of_current;
 	const struct type_info *type;
 	struct object object;
-	int error = errno;
+	void *exception;
 
-	if (!process_gate.groups || process_is_borrowed() || object_find((uintptr_t)caller, &object) != OBJECT_FOUND)
+	if (object_find((uintptr_t)caller, &object) != OBJECT_FOUND)
 		return;
 	library.dynamic = object_dynamic(&object, &library.base);
-	type = library.dynamic ? type_of_current(caller) : NULL;
+	if (!is_libstdcxx())
+		return;
+	type_of_current = (current_type_call *)find("__cxa_current_exception_type");
+	exception = type_of_current ? current_exception(caller) : NULL;
+	type = exception ? type_of_current() : NULL;
 	if (type && hook_attached())
-		note(type);
+		note(type, exception);
+}
+
+void terminated_note(const void *caller)
+{
+	int error = errno;
+
+	if (process_gate.groups && !process_is_borrowed())
+		look(caller);
 	errno = error;
 }

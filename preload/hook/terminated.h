@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The exception by which the C++ library calls abort(): its type, and what() if that is a function of the library
+/* The exception for which libstdc++.so.6 calls abort(): its type, and what() if that is a function of the library
  * itself, which has no effects. */
 #pragma once
 

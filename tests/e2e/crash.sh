@@ -128,6 +128,14 @@ if command -v g++ >/dev/null && g++ -g -o throws throws.cpp 2>/dev/null; then
 	END
 	has_unwinder && like "$(report stats -r crashes -f csv run.pillion)" \
 		'signal 6 \(SIGABRT: int\)' 'the report has it'
+	# Then what() of the program and the library that calls abort() are in one object.
+	if g++ -g -static-libstdc++ -rdynamic -o exports throws.cpp 2>/dev/null; then
+		alike '' ./exports own
+		named 'an exception in a program that exports a static libstdc++' \
+			'signal 6 \(SIGABRT\) in main thread: at throws.cpp:[0-9]+ parse'
+	else
+		skip 'an exception in a program that exports a static libstdc++' 'no static libstdc++'
+	fi
 else
 	skip 'an exception that nobody catches' 'no g++'
 fi

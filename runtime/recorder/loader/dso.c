@@ -199,14 +199,27 @@ static void add_dependencies(struct tree *t, const struct elf_object *o)
 	}
 }
 
+static const char *own_soname(const struct elf_object *o)
+{
+	for (const ElfW(Dyn) *d = o->dynamic; d && d->d_tag != DT_NULL && o->strings; d++)
+		if (d->d_tag == DT_SONAME)
+			return o->strings + d->d_un.d_val;
+	return NULL;
+}
+
+const char *dso_soname(uintptr_t base, const void *dynamic)
+{
+	struct elf_object o = {.base = base, .dynamic = dynamic};
+
+	elf_object_read(&o);
+	return own_soname(&o);
+}
+
 static const char *object_soname(const struct elf_object *o)
 {
 	const char *slash = strrchr(o->path, '/');
 
-	for (const ElfW(Dyn) *d = o->dynamic; d && d->d_tag != DT_NULL && o->strings; d++)
-		if (d->d_tag == DT_SONAME)
-			return o->strings + d->d_un.d_val;
-	return slash ? slash + 1 : o->path;
+	return own_soname(o) ?: slash ? slash + 1 : o->path;
 }
 
 static void tree_search(struct tree *t, const struct elf_object *o)

@@ -44,6 +44,9 @@ void *dso_below(const void *caller, const char *symbol);
 /* The definition of `symbol` in the object whose load bias and dynamic section these are; NULL: none. Takes no lock. */
 void *dso_symbol(uintptr_t base, const void *dynamic, const char *symbol);
 
+/* DT_SONAME of that object, in its memory; NULL: it has none. Takes no lock. */
+const char *dso_soname(uintptr_t base, const void *dynamic);
+
 /* The definition in our own object; NULL: none. Takes no lock. */
 void *dso_own_symbol(const char *symbol);
 

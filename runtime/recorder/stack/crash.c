@@ -33,6 +33,13 @@ static struct {
 	struct stack_place place;
 } crash;
 
+struct libc_message {
+	unsigned size;
+	char text[];
+};
+
+static struct libc_message *const *libc_reason; /* __abort_msg; NULL: libc has none */
+
 /* The registers at the fault. A jump to an address without code has pushed where it came from. */
 static struct stack_place crash_place(const ucontext_t *u)
 {
@@ -58,16 +65,13 @@ static struct stack_place crash_place(const ucontext_t *u)
 /* What libc has written before it called abort(): a failed assertion, a damaged heap or stack. */
 static uint32_t crash_libc_reason(void)
 {
-	struct libc_message {
-		unsigned size;
-		char text[];
-	} *const *message = dso_next("__abort_msg");
+	const struct libc_message *message = libc_reason ? *libc_reason : NULL;
 	const char *text;
 	size_t length;
 
-	if (!message || !*message || !readable_bytes(*message, sizeof(**message) + REASON_BYTES))
+	if (!message || !readable_bytes(message, sizeof(*message) + REASON_BYTES))
 		return 0;
-	text = (*message)->text;
+	text = message->text;
 	length = strnlen(text, REASON_BYTES);
 	while (length && text[length - 1] == '\n')
 		length--;
@@ -86,11 +90,14 @@ static void crash_write(void *unused)
 
 	(void)unused;
 	event_blob(TF_BLOB_CRASH, t->number, &crash.what, sizeof(crash.what));
+	if (crash.has_stack) {
+		crash.what.stack = stack_take_crash(t, &crash.place);
+		event_blob(TF_BLOB_CRASH, t->number, &crash.what, sizeof(crash.what));
+	}
+	/* Last: another thread that calls abort() unmaps the message of libc. */
 	if (crash.what.signal == SIGABRT && crash.what.sender == process.pid)
 		crash.what.reason = crash.aborts == t ? crash.reason : crash_libc_reason();
-	if (crash.has_stack)
-		crash.what.stack = stack_take_crash(t, &crash.place);
-	if (crash.what.reason || crash.what.stack)
+	if (crash.what.reason)
 		event_blob(TF_BLOB_CRASH, t->number, &crash.what, sizeof(crash.what));
 }
 
@@ -212,5 +219,6 @@ void crash_init(void)
 	/* The kernel discards fatal signals for the first process of a PID namespace, unless they have a handler. */
 	if (!real || sys_getpid() == 1 || sys_is_under_valgrind() || sample_was_traced() || crash_is_foreign_runtime())
 		return;
+	libc_reason = dso_next("__abort_msg");
 	altstack_watch_fatal(crash_on_signal, real);
 }
