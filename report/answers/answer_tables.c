@@ -16,7 +16,7 @@ enum { LINES = 20 };
 
 static void add_share(struct table *t, uint64_t part, uint64_t whole)
 {
-	table_real_if(t, whole, 100 * (double)part / (double)whole);
+	table_cells(t, cell_if(whole, 100 * (double)part / (double)whole));
 }
 
 void answer_text(struct table *t, const char *text)
@@ -36,9 +36,7 @@ void answer_line(struct table *t, const struct code_line *line, bool with_functi
 
 void answer_saving(struct table *t, const struct saving *s, uint64_t wall_ns)
 {
-	table_number(t, s->saved_ns);
-	table_number(t, s->low_ns);
-	table_number(t, s->high_ns);
+	table_cells(t, s->saved_ns, s->low_ns, s->high_ns);
 	add_share(t, s->saved_ns, wall_ns);
 }
 
@@ -79,13 +77,8 @@ static void run_table(struct answer *a, struct table *t)
 	if (!model_unrecorded_command(m, &run_ns, &ended) && !m->process_count)
 		return;
 	answer_text(t, m->run_count ? m->runs[0].command : m->processes[0].command);
-	table_number(t, run_ns);
-	table_number(t, r->recorded.is_part ? r->recorded.ns : r->run_ns);
-	table_number(t, m->process_count - r->shims);
-	table_number(t, r->shims);
-	table_number(t, r->idle_threads);
-	table_number(t, summary_hosts(m));
-	table_text(t, ended ? ended : run_command_end(m));
+	table_cells(t, run_ns, r->recorded.is_part ? r->recorded.ns : r->run_ns, m->process_count - r->shims, r->shims,
+		    r->idle_threads, summary_hosts(m), ended ? ended : run_command_end(m));
 	free(ended);
 }
 
@@ -131,17 +124,12 @@ static void add_part(const struct answer *a, const struct role *r, const struct 
 		return;
 	if (call)
 		role_end_words(&a->context, a->roles, r, call, &end);
-	table_text(t, r->label);
-	table_number(t, r->threads);
-	table_number(t, r->processes);
-	table_number_if(t, r->process != NULL, r->process ? r->process->pid : 0);
-	table_number(t, r->lifetime_ns);
-	table_text(t, part->kind);
+	table_cells(t, r->label, r->threads, r->processes,
+		    cell_if(r->process != NULL, r->process ? r->process->pid : 0), r->lifetime_ns, part->kind);
 	answer_text(t, call ? call->function : NULL);
 	answer_text(t, buffer_string(&end));
 	answer_line(t, part->line ? part->line : call ? role_call_line(&a->context, call) : NULL, true);
-	table_number_if(t, call && call->count, call ? call->count : 0);
-	table_number(t, part->ns);
+	table_cells(t, cell_if(call && call->count, call ? call->count : 0), part->ns);
 	add_share(t, part->ns, r->lifetime_ns);
 }
 
@@ -186,8 +174,7 @@ static void gpu_table(struct answer *a, struct table *t)
 		return;
 	summary_device_shares(&a->context, rules_gaps(&a->rules), a->roles->recorded.is_part, &shares);
 	for (size_t i = 0; shares.wall_ns && i < DEVICE_SHARES; i++) {
-		table_text(t, device_share_names[i]);
-		table_number(t, shares.ns[i]);
+		table_cells(t, device_share_names[i], shares.ns[i]);
 		add_share(t, shares.ns[i], shares.wall_ns);
 	}
 }
@@ -208,12 +195,7 @@ static void add_rank(const struct answer *a, const struct process *p, struct tab
 			if (one->blocked.calls[k].kind == BLOCKED_MPI || one->blocked.calls[k].kind == BLOCKED_NCCL)
 				waits_ns += one->blocked.calls[k].total_ns;
 	}
-	table_text(t, p->rank);
-	table_text(t, m->machines[p->machine].host);
-	table_number(t, p->pid);
-	table_number(t, recorded_wall(m, p));
-	table_number(t, cpu_ns);
-	table_number(t, waits_ns);
+	table_cells(t, p->rank, m->machines[p->machine].host, p->pid, recorded_wall(m, p), cpu_ns, waits_ns);
 }
 
 static void ranks_table(struct answer *a, struct table *t)
@@ -251,10 +233,8 @@ static void lines_table(struct answer *a, struct table *t)
 			buffer_print(&place, "%s:%s", lines_field(c, &l, order[i], 0), lines_field(c, &l, order[i], 1));
 		answer_text(t, buffer_string(&place));
 		answer_text(t, lines_field(c, &l, order[i], 2));
-		table_number(t, v->of[LINE_PYTHON] + v->of[LINE_NATIVE]);
-		table_number(t, v->of[LINE_GPU]);
-		table_number(t, v->of[LINE_CUDA]);
-		table_number(t, v->of[LINE_OFF_CPU]);
+		table_cells(t, v->of[LINE_PYTHON] + v->of[LINE_NATIVE], v->of[LINE_GPU], v->of[LINE_CUDA],
+			    v->of[LINE_OFF_CPU]);
 	}
 	lines_done(&l);
 }
@@ -271,8 +251,7 @@ static void calls_table(struct answer *a, struct table *t)
 	for (size_t i = 0; i < all.count; i++) {
 		table_text(t, aggregate_field(&all.rows[i], 0));
 		add_share(t, all.rows[i].total, sum_ns);
-		table_number(t, all.rows[i].total);
-		table_number(t, all.rows[i].count);
+		table_cells(t, all.rows[i].total, all.rows[i].count);
 	}
 }
 
@@ -282,11 +261,7 @@ static void ledger_table(struct answer *a, struct table *t)
 
 	table_has(t, COL_RECORDED, COL_BELOW, COL_LOST, COL_OWN_NS, COL_LAUNCHER_NS, COL_MISSING);
 	ledger_totals(a->context.model, &totals);
-	table_number(t, totals.recorded);
-	table_number(t, totals.below);
-	table_number(t, totals.lost);
-	table_number(t, totals.own_ns);
-	table_number(t, totals.launcher_ns);
+	table_cells(t, totals.recorded, totals.below, totals.lost, totals.own_ns, totals.launcher_ns);
 	answer_text(t, totals.missing.size ? totals.missing.data + strlen(", ") : "");
 	buffer_done(&totals.missing);
 }

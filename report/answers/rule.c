@@ -16,8 +16,7 @@ void rule_columns(struct finding *f, const enum column_id *columns, size_t count
 void rule_row(struct finding *f)
 {
 	f->verdict = VERDICT_FOUND;
-	table_text(&f->table, f->rule->name);
-	table_text(&f->table, "found");
+	table_cells(&f->table, f->rule->name, "found");
 }
 
 void rule_unchecked(struct finding *f, const char *format, ...)
@@ -53,8 +52,7 @@ void rule_run(struct rules *rules, const struct rule *rule, struct finding *ret)
 	if (ret->verdict == VERDICT_FOUND)
 		return;
 	add_verdict(ret, &verdict);
-	table_text(&ret->table, rule->name);
-	table_text(&ret->table, verdict.data);
+	table_cells(&ret->table, rule->name, verdict.data);
 	table_nothings(&ret->table, ret->table.column_count - 2);
 }
 

@@ -52,10 +52,7 @@ static void add_row(struct causality *s, const struct path_row *r, double whole,
 	SCOPED(buffer) name = {0}, thread = {0};
 	const struct code_line *line = r->what & EDITABLE_OF_POOL ? NULL : editable_line(&s->editables, r->what);
 
-	table_real(t, 100 * r->ns / whole);
-	table_number(t, (uint64_t)(r->ns + 0.5));
-	table_text(t, kind_of(s, r));
-	table_text(t, image_rank(a->image));
+	table_cells(t, 100 * r->ns / whole, (uint64_t)(r->ns + 0.5), kind_of(s, r), image_rank(a->image));
 	actor_words(a, &thread);
 	table_text(t, thread.data);
 	if (!(r->what & EDITABLE_OF_POOL))

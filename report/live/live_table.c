@@ -25,12 +25,7 @@ void live_table(const struct live_runs *runs, struct table *ret)
 	list_each(const struct live_run, run, runs) {
 		uint32_t pid = run->launcher || !run->process_count ? run->launcher : run->processes[0].pid;
 
-		table_text(ret, run->capture);
-		table_number(ret, pid);
-		table_text(ret, run->command);
-		table_number(ret, run->process_count);
-		table_text(ret, run->is_recording ? "yes" : "no");
-		table_number_if(ret, run->range, run->range);
-		table_number(ret, run_bytes(run));
+		table_cells(ret, run->capture, pid, run->command, run->process_count, run->is_recording ? "yes" : "no",
+			    cell_if(run->range, run->range), run_bytes(run));
 	}
 }

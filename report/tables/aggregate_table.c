@@ -62,10 +62,7 @@ static void aggregate_columns(const struct report_context *context, const struct
 
 void spread_cells(struct table *table, const struct aggregate_row *r)
 {
-	table_real_if(table, !r->has_no_median, r->median);
-	table_number(table, r->least);
-	table_number(table, r->most);
-	table_real(table, aggregate_deviation(r));
+	table_cells(table, cell_if(!r->has_no_median, r->median), r->least, r->most, aggregate_deviation(r));
 }
 
 void aggregate_table(const struct report_context *context, struct aggregate *aggregate,
@@ -84,10 +81,8 @@ void aggregate_table(const struct report_context *context, struct aggregate *agg
 			continue;
 		field = by_key_cell(context, table, r);
 		if (shape->has_percent)
-			table_part(table, (double)r->total, all);
-		table_number(table, r->total);
-		table_number(table, r->count);
-		table_real(table, (double)r->total / (double)r->count);
+			table_cells(table, share_percent((double)r->total, all));
+		table_cells(table, r->total, r->count, (double)r->total / (double)r->count);
 		if (!shape->totals_only)
 			spread_cells(table, r);
 		for (size_t k = 0; shape->names[k]; k++)
@@ -100,7 +95,7 @@ void aggregate_table(const struct report_context *context, struct aggregate *agg
 void sum_bytes_cell(struct table *table, const struct aggregate_row *row, double number)
 {
 	(void)number;
-	table_number_if(table, row->report_value, row->report_value);
+	table_cells(table, cell_if(row->report_value, row->report_value));
 }
 
 /* Bytes per ns equal 10^9 bytes per second. */
@@ -109,7 +104,7 @@ void rate_cell(struct table *table, double bytes, uint64_t ns)
 	char text[32];
 
 	snprintf(text, sizeof(text), "%.3f", ns ? bytes / (double)ns : 0);
-	table_text_if(table, bytes > 0 && ns, text);
+	table_cells(table, cell_if(bytes > 0 && ns, text));
 }
 
 void sum_rate_cell(struct table *table, const struct aggregate_row *row, double number)

@@ -233,15 +233,12 @@ static void add_actor(struct table *t, const struct actor *a)
 	}
 	buffer_print(&pid, "%u", a->image->pid);
 	actor_words(a, &thread);
-	table_text(t, image_rank(a->image));
-	table_text(t, pid.data);
-	table_text(t, thread.data);
+	table_cells(t, image_rank(a->image), pid.data, thread.data);
 }
 
 static void add_cause(struct table *t, const struct fix_first_cause *cause, uint64_t wall_ns)
 {
-	table_text(t, cause->rule);
-	table_text(t, "found");
+	table_cells(t, cause->rule, "found");
 	answer_saving(t, &cause->saves, wall_ns);
 	answer_text(t, buffer_string(&cause->text));
 	answer_line(t, cause->line, false);
@@ -280,8 +277,7 @@ static void add_finding(struct table *t, const struct answer *a, const struct fi
 	static const char *const words[] = {"clean", "found", "could_not_check"};
 	bool is_found = f->verdict == VERDICT_FOUND, is_time = is_found && !finding_is_end(f);
 
-	table_text(t, f->rule->name);
-	table_text(t, is_time && !is_chosen ? "minor" : words[f->verdict]);
+	table_cells(t, f->rule->name, is_time && !is_chosen ? "minor" : words[f->verdict]);
 	if (is_time)
 		answer_saving(t, &f->saves, a->roles->wall_ns);
 	else
@@ -318,14 +314,12 @@ static void add_candidates(struct table *t, const struct answer *a)
 			continue;
 		if (p->what != NODE_NONE && text_begins_with(p->edit, "line~"))
 			line = editable_line(&costs_causes(a->costs)->editables, p->what);
-		table_text(t, "whatif");
-		table_text(t, "candidate");
+		table_cells(t, "whatif", "candidate");
 		answer_saving(t, &p->saves, a->roles->wall_ns);
 		table_nothing(t);
 		answer_line(t, line, false);
 		table_nothings(t, 5);
-		table_text(t, p->edit);
-		table_nothing(t);
+		table_cells(t, p->edit, NO_CELL);
 	}
 }
 

@@ -65,10 +65,7 @@ static void fill_table(const struct listing *l, struct table *t)
 
 		localtime_r(&l->items[i].files.made.tv_sec, &tm);
 		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
-		table_text(t, l->items[i].name);
-		table_text(t, when);
-		table_text(t, l->items[i].is_live ? "live" : "ended");
-		table_number(t, l->items[i].files.bytes);
+		table_cells(t, l->items[i].name, when, l->items[i].is_live ? "live" : "ended", l->items[i].files.bytes);
 	}
 }
 

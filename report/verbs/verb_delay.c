@@ -309,16 +309,10 @@ static int show(const struct delaying *d)
 	table_column_as(&table, COL_BEFORE_NS, COLUMN_NS);
 	table_column_as(&table, COL_AFTER_NS, COLUMN_NS);
 	table_has(&table, COL_SLOPE, COL_SLOPE_LOW, COL_SLOPE_HIGH, COL_PREDICTED_SLOPE);
-	table_text(&table, d->line->delay);
-	table_number(&table, d->line->runs);
-	table_number(&table, (uint64_t)(d->calls + 0.5));
-	table_number(&table, delay > 0 ? (uint64_t)delay : 0);
-	table_number(&table, (uint64_t)mean_of(d, d->run_ns, false));
-	table_number(&table, (uint64_t)mean_of(d, d->run_ns, true));
-	table_real(&table, trial_rounded(s.slope));
-	table_real(&table, trial_rounded(s.low));
-	table_real(&table, trial_rounded(s.high));
-	table_real_if(&table, d->predicted.is_known, trial_rounded(d->predicted.slope));
+	table_cells(&table, d->line->delay, d->line->runs, (uint64_t)(d->calls + 0.5), delay > 0 ? (uint64_t)delay : 0,
+		    (uint64_t)mean_of(d, d->run_ns, false), (uint64_t)mean_of(d, d->run_ns, true),
+		    trial_rounded(s.slope), trial_rounded(s.low), trial_rounded(s.high),
+		    cell_if(d->predicted.is_known, trial_rounded(d->predicted.slope)));
 	slope_reason(d, &s, &reason);
 	envelope_verdict(judge_slope(&s), buffer_string(&reason));
 	emit_begin(&w.emit);

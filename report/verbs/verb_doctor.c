@@ -15,10 +15,8 @@ static void fill_table(const struct doctor *d, struct table *t)
 {
 	table_has(t, COL_CHECK, COL_STATE, COL_FOUND, COL_ADVICE);
 	array_each(const struct check, c, d->checks, d->count) {
-		table_text(t, c->name);
-		table_text(t, check_state_names[c->state]);
-		table_text(t, buffer_string(&c->found));
-		table_text(t, buffer_string(&c->advice));
+		table_cells(t, c->name, check_state_names[c->state], buffer_string(&c->found),
+			    buffer_string(&c->advice));
 	}
 }
 

@@ -71,17 +71,10 @@ static void add_side(struct table *table, const struct trying *t, int side, cons
 	for (uint32_t i = 0; i < runs; i++)
 		squares += (times[i] - mean) * (times[i] - mean);
 	qsort(times, runs, sizeof(*times), by_size);
-	table_text(table, sides[side]);
-	table_number(table, runs);
-	table_real(table, mean);
-	table_real(table, (times[(runs - 1) / 2] + times[runs / 2]) / 2);
-	table_number(table, (uint64_t)times[0]);
-	table_number(table, (uint64_t)times[runs - 1]);
-	table_real(table, sqrt(squares / (runs - 1)));
+	table_cells(table, sides[side], runs, mean, (times[(runs - 1) / 2] + times[runs / 2]) / 2, (uint64_t)times[0],
+		    (uint64_t)times[runs - 1], sqrt(squares / (runs - 1)));
 	if (side) {
-		table_real(table, trial_rounded(trial->ratio));
-		table_real(table, trial_rounded(trial->low));
-		table_real(table, trial_rounded(trial->high));
+		table_cells(table, trial_rounded(trial->ratio), trial_rounded(trial->low), trial_rounded(trial->high));
 	} else {
 		table_nothings(table, 3);
 	}

@@ -8,12 +8,7 @@
 
 static void add_row(const char *edit, const struct saving *s, struct table *t)
 {
-	table_text(t, edit);
-	table_number(t, s->before_ns);
-	table_number(t, s->after_ns);
-	table_number(t, s->saved_ns);
-	table_number(t, s->low_ns);
-	table_number(t, s->high_ns);
+	table_cells(t, edit, s->before_ns, s->after_ns, s->saved_ns, s->low_ns, s->high_ns);
 }
 
 static void add_edit(struct work *w, struct causality *s, const char *text, struct table *t)

@@ -339,17 +339,10 @@ static void fill_table(const struct where_view *p, struct table *t)
 				buffer_text(&stack, shown++ ? " <- " : "");
 				code_line_text(item->stack.frames[k].line, &stack);
 			}
-		table_number(t, item->process->head.pid);
-		table_number(t, item->thread->head.tid);
-		table_text(t, item->thread->name);
-		table_text(t, item->rank);
-		table_text(t, item->name ? item->name : "");
-		table_text(t, item->wait.call);
-		table_number_if(t, item->has_age, item->age_ns);
-		table_text(t, buffer_string(&item->wait.text));
-		table_number_if(t, item->wait.owner, item->wait.owner);
-		table_number_if(t, item->cycle, item->cycle);
-		table_text(t, buffer_string(&stack));
+		table_cells(t, item->process->head.pid, item->thread->head.tid, item->thread->name, item->rank,
+			    item->name ? item->name : "", item->wait.call, cell_if(item->has_age, item->age_ns),
+			    buffer_string(&item->wait.text), cell_if(item->wait.owner, item->wait.owner),
+			    cell_if(item->cycle, item->cycle), buffer_string(&stack));
 	}
 }
 

@@ -440,7 +440,7 @@ Test(html_json, a_table_is_its_columns_one_after_the_other)
 	table_has(&table, COL_PID, COL_CALLS, COL_TIME_PERCENT);
 	for (uint64_t i = 1; i <= 3; i++) {
 		table_number(&table, i);
-		table_number_if(&table, i != 2, 10 * i);
+		table_cells(&table, cell_if(i != 2, 10 * i));
 		table_real(&table, 0.04 + (double)i / 10);
 	}
 	html_json_table(&json, "t", "A \"T\"", true, &table);

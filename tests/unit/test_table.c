@@ -45,10 +45,9 @@ Test(table, cells_have_the_type_of_their_column)
 		table_number(&t, 7);
 	table_text_part(&t, "abcdef", 3);
 	cr_expect_eq(table_rows(&t), 1);
-	table_nothings(&t, 3);
-	table_number_if(&t, false, 5);
+	table_cells(&t, NO_CELL, NO_CELL, cell_if(false, "ignored"), cell_if(false, 5));
 	table_text_part(&t, NULL, 3);
-	table_number_if(&t, true, 5);
+	table_cells(&t, cell_if(true, 5));
 	table_nothings(&t, 4);
 	cr_assert_eq(table_rows(&t), 3);
 	cr_expect_eq(t.cells[0].count, 7);
@@ -60,6 +59,30 @@ Test(table, cells_have_the_type_of_their_column)
 		cr_expect_eq(t.absent[i], i >= 5 && i != 10, "cell %zu", i);
 	cr_expect_str_eq(t.cells[9].text, "");
 	cr_expect_eq(t.cells[10].count, 5);
+	table_done(&t);
+}
+
+Test(table, values_become_cells_by_their_types)
+{
+	const uint32_t narrow = 4000000000;
+	const char *name = "name";
+	struct table t = {0};
+
+	table_has(&t, COL_PID, COL_NAME, COL_AVG_NS, COL_RATIO, COL_RATIO_LOW, COL_TEXT);
+	table_cells(&t, narrow, name, 7, share_percent(1, 4), 3, cell_if(narrow, "text"));
+	table_cells(&t, NO_CELL, cell_if(!narrow, name), 1.5, share_percent(1, 0), cell_if(narrow, narrow), "");
+	cr_assert_eq(table_rows(&t), 2);
+	cr_expect_eq(t.cells[0].count, narrow);
+	cr_expect_str_eq(t.cells[1].text, "name");
+	cr_expect_eq(t.cells[2].real, 7.0);
+	cr_expect_eq(t.cells[3].real, 25.0);
+	cr_expect_eq(t.cells[4].real, 3.0);
+	cr_expect_str_eq(t.cells[5].text, "text");
+	cr_expect_eq(t.cells[8].real, 1.5);
+	cr_expect_eq(t.cells[9].real, 0.0);
+	cr_expect_eq(t.cells[10].real, 4e9);
+	for (size_t i = 0; i < 12; i++)
+		cr_expect_eq(t.absent[i], i == 6 || i == 7, "cell %zu", i);
 	table_done(&t);
 }
 

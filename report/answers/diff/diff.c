@@ -410,11 +410,9 @@ static double percent_of(double change)
 /* all: the change of the sum, that of which the row's is a share; 0: of none. */
 static void row_cells(double all, const struct judged *r, struct table *table)
 {
-	table_real_if(table, r->before > 0 && r->after > 0, percent_of(log(r->after / r->before)));
-	table_real_if(table, r->noise >= 0, percent_of(r->noise));
-	table_real_if(table, all != 0, 100 * (r->after - r->before) / all);
-	table_real(table, r->before);
-	table_real(table, r->after);
+	table_cells(table, cell_if(r->before > 0 && r->after > 0, percent_of(log(r->after / r->before))),
+		    cell_if(r->noise >= 0, percent_of(r->noise)), cell_if(all != 0, 100 * (r->after - r->before) / all),
+		    r->before, r->after);
 }
 
 /* The lines of the program first. */
@@ -438,10 +436,7 @@ static enum row_verdict whole_verdict(const struct diff *d, const struct diff_wh
 static void whole_cells(const struct diff_whole *w, const char *word, const char *name, struct table *table)
 {
 	row_cells(0, &w->judged, table);
-	table_nothings(table, 2);
-	table_text(table, word);
-	table_text(table, name);
-	table_nothing(table);
+	table_cells(table, NO_CELL, NO_CELL, word, name, NO_CELL);
 }
 
 void diff_table(const struct diff *d, struct table *table)
@@ -454,10 +449,7 @@ void diff_table(const struct diff *d, struct table *table)
 	table_has(table, COL_CHANGE_PERCENT, COL_NOISE_PERCENT, COL_SHARE_PERCENT, COL_BEFORE_NS, COL_AFTER_NS,
 		  COL_COUNT_BEFORE, COL_COUNT_AFTER, COL_VERDICT, COL_NAME, COL_LINE);
 	row_cells(all->after - all->before, &sum, table);
-	table_nothings(table, 2);
-	table_text(table, diff_verdicts[all->verdict]);
-	table_text(table, "(total)");
-	table_nothing(table);
+	table_cells(table, NO_CELL, NO_CELL, diff_verdicts[all->verdict], "(total)", NO_CELL);
 	for (int i = 0; i < WHOLE_COUNT; i++)
 		if (d->whole[i].is_known)
 			whole_cells(&d->whole[i], words[whole_verdict(d, &d->whole[i])], whole_names[i], table);
@@ -468,11 +460,8 @@ void diff_table(const struct diff *d, struct table *table)
 		if (r->before <= 0 && r->after <= 0)
 			continue;
 		row_cells(all->after - all->before, r, table);
-		table_number(table, (uint64_t)(row->before + 0.5));
-		table_number(table, (uint64_t)(row->after + 0.5));
-		table_text(table, words[r->verdict]);
-		table_text(table, row->name);
-		table_text_if(table, row->line, row->line);
+		table_cells(table, (uint64_t)(row->before + 0.5), (uint64_t)(row->after + 0.5), words[r->verdict],
+			    row->name, cell_if(row->line, row->line));
 	}
 }
 

@@ -35,12 +35,8 @@ uint32_t rule_call_row(struct rules *r, struct aggregate *aggregate, const struc
 void rule_call_add_row(const struct rules *r, const struct aggregate_row *row, struct finding *f)
 {
 	rule_row(f);
-	table_number(&f->table, r->context->model->processes[rule_call_process(row)].pid);
-	table_number(&f->table, row->total);
-	table_number(&f->table, row->count);
-	table_real(&f->table, (double)row->total / (double)row->count);
-	table_number(&f->table, row->most);
-	table_text(&f->table, aggregate_field(row, 1));
+	table_cells(&f->table, r->context->model->processes[rule_call_process(row)].pid, row->total, row->count,
+		    (double)row->total / (double)row->count, row->most, aggregate_field(row, 1));
 	rule_line_cell(f, row->of);
 	f->line = f->line ? f->line : row->of;
 }

@@ -253,12 +253,8 @@ static void calls_find_copies(struct call_lines *l, struct finding *f)
 
 		snprintf(rate, sizeof(rate), "%.3f", r->total ? (double)l->bytes[order[i]] / (double)r->total : 0);
 		rule_row(f);
-		table_number(&f->table, l->rules->context->model->processes[rule_call_process(r)].pid);
-		table_number(&f->table, r->total);
-		table_number(&f->table, r->count);
-		table_real(&f->table, (double)l->bytes[order[i]]);
-		table_text(&f->table, rate);
-		table_text(&f->table, aggregate_field(r, 1));
+		table_cells(&f->table, l->rules->context->model->processes[rule_call_process(r)].pid, r->total,
+			    r->count, (double)l->bytes[order[i]], rate, aggregate_field(r, 1));
 		rule_line_cell(f, r->of);
 		f->line = f->line ? f->line : r->of;
 	}

@@ -40,14 +40,9 @@ static void add_waiting(struct rules *r, struct finding *f, const struct waiting
 
 	role_words(w->role, &words);
 	rule_row(f);
-	table_text(&f->table, r->context->model->machines[w->pressure->machine].host);
-	table_text(&f->table, words.data);
-	table_real(&f->table, cpu_limit_width(&w->pressure->limit));
-	table_number(&f->table, w->pressure->limit.online);
-	table_real(&f->table, w->pressure->runnable);
-	table_number(&f->table, w->role->cpu_ns);
-	table_number(&f->table, w->role->delay_ns);
-	table_number(&f->table, w->ns);
+	table_cells(&f->table, r->context->model->machines[w->pressure->machine].host, words.data,
+		    cpu_limit_width(&w->pressure->limit), w->pressure->limit.online, w->pressure->runnable,
+		    w->role->cpu_ns, w->role->delay_ns, w->ns);
 }
 
 static void waiting_words(struct rules *r, const struct waiting *w, const char *why, struct finding *f)

@@ -63,12 +63,8 @@ static void add_slowed(struct rules *r, const struct energy_share *share, struct
 		lost = 1 - clocks.slowed_mhz / clocks.best_mhz;
 	energy_source_name(r->context->model, s, &name);
 	rule_row(f);
-	table_text(&f->table, buffer_string(&name));
-	table_text(&f->table, reason->name);
-	table_number(&f->table, slowed);
-	table_real(&f->table, percent);
-	table_real(&f->table, round_to_tenth(clocks.slowed_mhz));
-	table_real(&f->table, round_to_tenth(clocks.best_mhz));
+	table_cells(&f->table, buffer_string(&name), reason->name, slowed, percent, round_to_tenth(clocks.slowed_mhz),
+		    round_to_tenth(clocks.best_mhz));
 	cost = (uint64_t)((double)share->busy_ns * percent / 100 * lost);
 	if (!f->text.size || cost > f->cost_ns) {
 		f->cost_ns = cost;

@@ -26,8 +26,7 @@ static void device_cells(const struct rules *r, struct finding *f, size_t proces
 	}
 	if (!name.size)
 		buffer_print(&name, "GPU (%u)", device);
-	table_number(&f->table, p->pid);
-	table_text(&f->table, name.data);
+	table_cells(&f->table, p->pid, name.data);
 }
 
 static uint64_t span_ns(const struct gap_device *d)
@@ -75,12 +74,8 @@ static void idle_row(struct rules *r, struct finding *f, const struct gap_device
 	device_cells(r, f, s->process, s->device);
 	buffer_clear(text);
 	gap_words(s, text);
-	table_text(&f->table, text->data);
-	table_real(&f->table, 100 * (double)s->total_ns / (double)(d->wall_ns - d->busy_ns));
-	table_number(&f->table, s->total_ns);
-	table_number(&f->table, s->count);
-	table_number(&f->table, s->longest_ns);
-	table_number(&f->table, model_since_origin(r->context->model, s->longest_start));
+	table_cells(&f->table, text->data, 100 * (double)s->total_ns / (double)(d->wall_ns - d->busy_ns), s->total_ns,
+		    s->count, s->longest_ns, model_since_origin(r->context->model, s->longest_start));
 	rule_line_cell(f, gap_line_of_sum(r, s));
 	if (s->cause > GAP_LAUNCH && s->cause != GAP_OS &&
 	    (!*ret_largest || s->between_ns > (*ret_largest)->between_ns))
@@ -303,15 +298,12 @@ static void input_rows(struct rules *r, struct finding *f, const struct gap_devi
 		rule_row(f);
 		device_cells(r, f, d->process, d->device);
 		if (steps) {
-			table_text(&f->table, step.data);
-			table_number(&f->table, steps);
-			table_real(&f->table, (double)s->between_ns / (double)steps);
+			table_cells(&f->table, step.data, steps, (double)s->between_ns / (double)steps);
 		} else {
 			table_nothings(&f->table, 3);
 		}
-		table_number(&f->table, s->between_ns);
-		table_real(&f->table, 100 * (double)s->between_ns / (double)span_ns(d));
-		table_text(&f->table, s->function ? s->function->name : NULL);
+		table_cells(&f->table, s->between_ns, 100 * (double)s->between_ns / (double)span_ns(d),
+			    s->function ? s->function->name : NULL);
 		line = gap_line_of_sum(r, s);
 		rule_line_cell(f, line);
 		f->line = f->line ? f->line : line;
@@ -401,12 +393,9 @@ static void launch_rows(struct rules *r, struct finding *f, const struct gap_dev
 
 		rule_row(f);
 		device_cells(r, f, d->process, d->device);
-		table_number(&f->table, kernels->count);
-		table_real(&f->table, (double)kernels->total / (double)kernels->count);
-		table_real(&f->table, (double)calls->total / (double)calls->count);
-		table_number(&f->table, lost);
-		table_real(&f->table, 100 * (double)lost / (double)span_ns(d));
-		table_text(&f->table, aggregate_field(kernels, 0));
+		table_cells(&f->table, kernels->count, (double)kernels->total / (double)kernels->count,
+			    (double)calls->total / (double)calls->count, lost, 100 * (double)lost / (double)span_ns(d),
+			    aggregate_field(kernels, 0));
 		rule_line_cell(f, line);
 	}
 	if (lost > f->cost_ns) {

@@ -98,8 +98,7 @@ static void products_add_rows(struct products *p, struct finding *f)
 		const struct image *image = &p->rules->context->model->images[of->image];
 
 		rule_row(f);
-		table_number(&f->table, image->pid);
-		table_number(&f->table, r->count);
+		table_cells(&f->table, image->pid, r->count);
 		sizes_cell(&f->table, of, false);
 		table_number(&f->table, of->multiple);
 		sizes_cell(&f->table, of, true);

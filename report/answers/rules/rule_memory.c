@@ -102,10 +102,7 @@ static bool add_growth(struct finding *f, const struct resident_point *p, uint64
 	double seconds = (double)ns / 1e9, rate = (double)(to - from) * 1024 / seconds;
 
 	rule_row(f);
-	table_number(&f->table, p->pid);
-	table_real(&f->table, (double)from * 1024);
-	table_real(&f->table, (double)to * 1024);
-	table_number(&f->table, ns);
+	table_cells(&f->table, p->pid, (double)from * 1024, (double)to * 1024, ns);
 	if (to - from <= *most)
 		return false;
 	*most = to - from;
@@ -151,10 +148,7 @@ static void add_leak(struct finding *f, const struct heap *h, const struct heap_
 
 	code_line_place(l->line, &place);
 	rule_row(f);
-	table_number(&f->table, h->image->pid);
-	table_number(&f->table, growth);
-	table_number(&f->table, h->instances);
-	table_text(&f->table, place.data);
+	table_cells(&f->table, h->image->pid, growth, h->instances, place.data);
 	if (growth <= *most)
 		return;
 	*most = growth;

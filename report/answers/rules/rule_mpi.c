@@ -150,13 +150,8 @@ static void message_row(struct rules *r, struct finding *f, const struct cause *
 	const struct code_line *line = rule_line(r, w->waiting.image, w->waiting.stack), *late = late_line(r, w);
 
 	rule_row(f);
-	table_number(&f->table, w->waiting.rank);
-	table_text(&f->table, function_of(&w->waiting));
-	table_number(&f->table, cost);
-	table_number(&f->table, c->ns);
-	table_number(&f->table, c->count);
-	table_number(&f->table, w->late.rank);
-	table_text(&f->table, function_of(&w->late));
+	table_cells(&f->table, w->waiting.rank, function_of(&w->waiting), cost, c->ns, c->count, w->late.rank,
+		    function_of(&w->late));
 	rule_line_cell(f, line);
 	rule_line_cell(f, late);
 	if (cost > f->cost_ns) {

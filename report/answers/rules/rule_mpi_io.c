@@ -98,12 +98,8 @@ static void add_rows(const struct mpi_io *io, struct finding *f)
 		const struct small_writes *w = &io->places[order[i]];
 
 		rule_row(f);
-		table_number(&f->table, w->ns);
-		table_number(&f->table, w->calls);
-		table_number(&f->table, w->bytes);
-		table_number(&f->table, w->bytes / w->calls);
-		table_number(&f->table, w->ranks);
-		table_text(&f->table, interner_field(&io->functions, w->function, 0));
+		table_cells(&f->table, w->ns, w->calls, w->bytes, w->bytes / w->calls, w->ranks,
+			    interner_field(&io->functions, w->function, 0));
 		rule_line_cell(f, w->line);
 		f->line = f->line ? f->line : w->line;
 	}

@@ -140,22 +140,16 @@ static void search_conclude(struct search *s, struct finding *f, const char *wha
 
 static void add_call_place_cells(struct finding *f, const struct long_call *line)
 {
-	table_number(&f->table, line->image->pid);
-	table_number(&f->table, line->operation.device);
-	table_number(&f->table, line->operation.context);
-	table_number(&f->table, line->operation.stream);
-	table_text(&f->table, name_of(line));
+	table_cells(&f->table, line->image->pid, line->operation.device, line->operation.context,
+		    line->operation.stream, name_of(line));
 }
 
 static void search_add_copy_rows(const struct search *s, struct finding *f)
 {
 	array_each(const struct long_call, line, s->worst, s->rows) {
 		rule_row(f);
-		table_number(&f->table, line->duration);
-		table_number(&f->table, line->start);
-		table_text(&f->table, device_memory_name(line->operation.source));
-		table_text(&f->table, device_memory_name(line->operation.target));
-		table_real(&f->table, (double)line->bytes);
+		table_cells(&f->table, line->duration, line->start, device_memory_name(line->operation.source),
+			    device_memory_name(line->operation.target), (double)line->bytes);
 		add_call_place_cells(f, line);
 	}
 }
@@ -205,10 +199,8 @@ void rule_cuda_memset_sync(struct rules *r, struct finding *f)
 	look_at_work(&s, f);
 	array_each(const struct long_call, line, s.worst, s.rows) {
 		rule_row(f);
-		table_number(&f->table, line->duration);
-		table_number(&f->table, line->start);
-		table_text(&f->table, device_memory_name(line->operation.target));
-		table_real(&f->table, (double)line->bytes);
+		table_cells(&f->table, line->duration, line->start, device_memory_name(line->operation.target),
+			    (double)line->bytes);
 		add_call_place_cells(f, line);
 	}
 	search_conclude(&s, f, "synchronous memsets of host memory");
@@ -225,11 +217,8 @@ void rule_cuda_api_sync(struct rules *r, struct finding *f)
 		    search_visit_call);
 	for (size_t i = 0; i < s.rows; i++) {
 		rule_row(f);
-		table_number(&f->table, s.worst[i].duration);
-		table_number(&f->table, s.worst[i].start);
-		table_number(&f->table, s.worst[i].image->pid);
-		table_number(&f->table, s.worst[i].tid);
-		table_text(&f->table, name_of(&s.worst[i]));
+		table_cells(&f->table, s.worst[i].duration, s.worst[i].start, s.worst[i].image->pid, s.worst[i].tid,
+			    name_of(&s.worst[i]));
 	}
 	search_conclude(&s, f, "calls that waited for the device");
 }

@@ -87,11 +87,7 @@ static void device_check_conclude(const struct device_check *l, struct finding *
 
 static void add_device_cells(struct finding *f, const struct gpu_row *line)
 {
-	table_number(&f->table, line->duration);
-	table_number(&f->table, line->start);
-	table_number(&f->table, line->pid);
-	table_number(&f->table, line->device);
-	table_number(&f->table, line->context);
+	table_cells(&f->table, line->duration, line->start, line->pid, line->device, line->context);
 }
 
 /* The first rows in that order; sets the verdict. */

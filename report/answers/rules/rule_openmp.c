@@ -29,12 +29,8 @@ static void add_place(const struct openmp_place *p, struct finding *f)
 	if (p->late)
 		thread_label(p->late, &late);
 	rule_row(f);
-	table_number(&f->table, p->image->pid);
-	table_number(&f->table, p->lost_ns);
-	table_number(&f->table, p->wait_ns);
-	table_number(&f->table, p->count);
-	table_number(&f->table, p->threads);
-	table_text(&f->table, p->is_barrier ? "barrier" : "end of region");
+	table_cells(&f->table, p->image->pid, p->lost_ns, p->wait_ns, p->count, p->threads,
+		    p->is_barrier ? "barrier" : "end of region");
 	rule_line_cell(f, p->line);
 	table_text(&f->table, buffer_string(&late));
 	if (!f->text.size) {

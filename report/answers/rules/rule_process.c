@@ -47,9 +47,8 @@ static void conclude(struct finding *f, struct aggregate *programs, uint64_t for
 	aggregate_sort(programs);
 	for (size_t i = 0; i < programs->count && i < ROWS; i++) {
 		rule_row(f);
-		table_text(&f->table, aggregate_field(&programs->rows[i], 0));
-		table_number(&f->table, programs->rows[i].count);
-		table_number(&f->table, programs->rows[i].total);
+		table_cells(&f->table, aggregate_field(&programs->rows[i], 0), programs->rows[i].count,
+			    programs->rows[i].total);
 	}
 	buffer_print(&f->text, "%zu processes that end after less than %llu ms of CPU time are started", count,
 		     SHORT_NS / 1000000);

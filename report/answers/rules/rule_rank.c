@@ -160,12 +160,8 @@ struct rank_row {
 static void rank_row(struct finding *f, const struct rank_row *row)
 {
 	rule_row(f);
-	table_text(&f->table, row->name);
-	table_number(&f->table, row->pid);
-	table_number(&f->table, row->cost_ns);
-	table_number(&f->table, row->waits_ns);
-	table_real(&f->table, row->wall_ns ? 100 * (double)row->waits_ns / (double)row->wall_ns : 0);
-	table_number(&f->table, row->others_ns);
+	table_cells(&f->table, row->name, row->pid, row->cost_ns, row->waits_ns,
+		    row->wall_ns ? 100 * (double)row->waits_ns / (double)row->wall_ns : 0, row->others_ns);
 	rule_line_cell(f, row->line);
 }
 

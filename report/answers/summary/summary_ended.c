@@ -82,7 +82,7 @@ void ended_free(struct ended *e)
 
 static void add_text(struct table *t, const char *text)
 {
-	table_text_if(t, text && *text, text);
+	table_cells(t, cell_if(text && *text, text));
 }
 
 struct ended_rows {
@@ -114,11 +114,9 @@ static void add_death(struct rules *r, const struct died *d, struct ended_rows *
 		line = rule_line(r, found.image, found.what.stack);
 	if (e && e->file)
 		line = symbols_line(r->context->symbols, e->function, e->file, e->line);
-	table_text(t, ended_words[kind]);
-	table_number(t, p->pid);
-	table_text(t, m->machines[p->machine].host);
+	table_cells(t, ended_words[kind], p->pid, m->machines[p->machine].host);
 	add_text(t, p->rank);
-	table_number_if(t, has || e, e ? e->tid : found.what.tid);
+	table_cells(t, cell_if(has || e, e ? e->tid : found.what.tid));
 	add_text(t, has && found.thread ? found.thread->name : "");
 	table_text(t, e ? e->text : d->signal ? signal.data : p->ended);
 	line_cell(rows, kind, line);
@@ -132,11 +130,8 @@ static void add_oom(const struct model *m, const struct run_record *run, struct 
 
 	buffer_print(&text, "the kernel killed %llu processes of cgroup %s", (unsigned long long)run->oom_kills,
 		     run->oom_group ? run->oom_group : "");
-	table_text(t, ended_words[ENDED_MEMORY]);
-	table_nothing(t);
-	table_text(t, m->machines[run->machine].host);
-	table_nothings(t, 3);
-	table_text(t, text.data);
+	table_cells(t, ended_words[ENDED_MEMORY], NO_CELL, m->machines[run->machine].host, NO_CELL, NO_CELL, NO_CELL,
+		    text.data);
 	table_nothings(t, 4);
 }
 
@@ -152,8 +147,7 @@ static void add_waiting(struct rules *r, enum ended_kind kind, const struct wher
 			   : item->is_recorded ? m->processes[image->process].end_ns
 					       : clock_map_ns(&m->machines[image->machine].clock, item->process->ticks);
 
-	table_text(t, ended_words[kind]);
-	table_number(t, item->process->head.pid);
+	table_cells(t, ended_words[kind], item->process->head.pid);
 	add_text(t, image ? m->machines[image->machine].host : "");
 	add_text(t, item->rank);
 	table_number(t, item->thread->head.tid);
@@ -163,8 +157,8 @@ static void add_waiting(struct rules *r, enum ended_kind kind, const struct wher
 	line_cell(rows, kind,
 		  line ? symbols_line(r->context->symbols, line->function, line->file, line->line) : NULL);
 	add_text(t, item->wait.text.data);
-	table_number_if(t, item->wait.owner, item->wait.owner);
-	table_number_if(t, item->has_age && seen_ns, model_since_origin(m, seen_ns - item->age_ns));
+	table_cells(t, cell_if(item->wait.owner, item->wait.owner),
+		    cell_if(item->has_age && seen_ns, model_since_origin(m, seen_ns - item->age_ns)));
 }
 
 static void add_hangs(struct rules *r, const struct where_place *place, struct ended_rows *rows)

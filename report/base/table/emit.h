@@ -81,11 +81,62 @@ void table_text_part(struct table *t, const char *text, size_t length); /* likew
 void table_number(struct table *t, uint64_t number); /* ID, COUNT, NS, MB, SIGNED */
 void table_real(struct table *t, double real);	     /* NS_MEAN, PERCENT, MB, REAL */
 void table_nothing(struct table *t);		     /* the value is not known */
-void table_part(struct table *t, double part, double whole); /* PERCENT; 0 if there is no whole */
 void table_nothings(struct table *t, size_t count);
-void table_number_if(struct table *t, bool is_known, uint64_t number);
-void table_real_if(struct table *t, bool is_known, double real);
-void table_text_if(struct table *t, bool is_known, const char *text);
+
+/* Several cells: table_cells(t, p->pid, p->name, cell_if(p->rank >= 0, p->rank), NO_CELL). A text is copied, NULL is
+ * NO_CELL, and any integer is a number: one that may be negative in another column than of type SIGNED needs a cast to
+ * double. The value of cell_if() is evaluated only if it is known. */
+#define table_cells(t, ...)                                                                 \
+	do {                                                                                \
+		const struct cell_value values_[] = {CELL_LIST(CELL_EACH(__VA_ARGS__))};    \
+		table_add_cells(t, values_, sizeof(values_) / sizeof(*values_));            \
+	} while (0)
+#define cell_if(is_known, value) ((is_known) ? CELL(value) : NO_CELL)
+#define NO_CELL ((struct cell_value){CELL_NONE})
+struct cell_value {
+	enum { CELL_NONE, CELL_NUMBER, CELL_REAL, CELL_TEXT } kind;
+	union {
+		uint64_t number;
+		double real;
+		const char *text;
+	};
+};
+void table_add_cells(struct table *t, const struct cell_value *values, size_t count);
+/* 0 if there is no whole. */
+static inline double share_percent(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : 0;
+}
+
+#define CELL(value)                                                                                                    \
+	_Generic((value), struct cell_value: cell_value, char *: cell_text, const char *: cell_text,                   \
+		 float: cell_real, double: cell_real, default: cell_number)(value)
+static inline struct cell_value cell_number(uint64_t number)
+{
+	return (struct cell_value){CELL_NUMBER, .number = number};
+}
+static inline struct cell_value cell_real(double real)
+{
+	return (struct cell_value){CELL_REAL, .real = real};
+}
+static inline struct cell_value cell_text(const char *text)
+{
+	return (struct cell_value){text ? CELL_TEXT : CELL_NONE, .text = text};
+}
+static inline struct cell_value cell_value(struct cell_value value)
+{
+	return value;
+}
+/* CELL() of each of up to 27 arguments: the preprocessor expands a name in its own expansion only when it reads that
+ * again, which each CELL_LIST makes it do. */
+#define CELL_EACH(value, ...) CELL(value) __VA_OPT__(, CELL_REST CELL_PARENTHESES (__VA_ARGS__))
+#define CELL_REST() CELL_EACH
+#define CELL_PARENTHESES ()
+#define CELL_LIST(...) CELL_LIST_3(CELL_LIST_3(CELL_LIST_3(__VA_ARGS__)))
+#define CELL_LIST_3(...) CELL_LIST_2(CELL_LIST_2(CELL_LIST_2(__VA_ARGS__)))
+#define CELL_LIST_2(...) CELL_LIST_1(CELL_LIST_1(CELL_LIST_1(__VA_ARGS__)))
+#define CELL_LIST_1(...) __VA_ARGS__
+
 size_t table_rows(const struct table *t);
 /* The row that begins now is not for a terminal: it is of `words`, "processes of start-up". */
 void table_aside(struct table *t, const char *words);

@@ -88,7 +88,7 @@ void table_number(struct table *t, uint64_t number)
 {
 	enum column_type type = next_type(t);
 
-	if (type == COLUMN_NS_MEAN || type == COLUMN_PERCENT || type == COLUMN_MB)
+	if (type == COLUMN_NS_MEAN || type == COLUMN_PERCENT || type == COLUMN_MB || type == COLUMN_REAL)
 		table_real(t, (double)number);
 	else
 		table_add_cell(t, (union cell){.count = number}, false);
@@ -97,11 +97,6 @@ void table_number(struct table *t, uint64_t number)
 void table_real(struct table *t, double real)
 {
 	table_add_cell(t, (union cell){.real = real}, false);
-}
-
-void table_part(struct table *t, double part, double whole)
-{
-	table_real(t, whole > 0 ? 100 * part / whole : 0);
 }
 
 void table_nothing(struct table *t)
@@ -119,28 +114,18 @@ void table_nothings(struct table *t, size_t count)
 		table_nothing(t);
 }
 
-void table_number_if(struct table *t, bool is_known, uint64_t number)
+void table_add_cells(struct table *t, const struct cell_value *values, size_t count)
 {
-	if (is_known)
-		table_number(t, number);
-	else
-		table_nothing(t);
-}
-
-void table_real_if(struct table *t, bool is_known, double real)
-{
-	if (is_known)
-		table_real(t, real);
-	else
-		table_nothing(t);
-}
-
-void table_text_if(struct table *t, bool is_known, const char *text)
-{
-	if (is_known)
-		table_text(t, text);
-	else
-		table_nothing(t);
+	array_each(const struct cell_value, v, values, count) {
+		if (v->kind == CELL_NUMBER)
+			table_number(t, v->number);
+		else if (v->kind == CELL_REAL)
+			table_real(t, v->real);
+		else if (v->kind == CELL_TEXT)
+			table_text(t, v->text);
+		else
+			table_nothing(t);
+	}
 }
 
 size_t table_rows(const struct table *t)

@@ -68,17 +68,13 @@ void top_devices_table(struct top *l, struct table *t)
 		const struct tf_energy_sample s = l->devices[i].sample;
 		uint64_t total = l->devices[i].memory_bytes;
 
-		table_number(t, i);
-		table_text(t, g->name);
-		table_text(t, l->machine);
-		table_real_if(t, s.busy_percent != UINT8_MAX, s.busy_percent);
-		table_number_if(t, s.memory_bytes != UINT64_MAX, s.memory_bytes);
-		table_number_if(t, total, total);
-		table_real_if(t, s.power_mw != UINT32_MAX, s.power_mw / 1e3);
-		table_real_if(t, g->fixed.limit_mw, g->fixed.limit_mw / 1e3);
-		table_real_if(t, s.sm_mhz != UINT16_MAX, s.sm_mhz);
-		table_real_if(t, s.memory_mhz != UINT16_MAX, s.memory_mhz);
-		table_real_if(t, s.celsius != UINT8_MAX, s.celsius);
+		table_cells(t, i, g->name, l->machine, cell_if(s.busy_percent != UINT8_MAX, s.busy_percent),
+			    cell_if(s.memory_bytes != UINT64_MAX, s.memory_bytes), cell_if(total, total),
+			    cell_if(s.power_mw != UINT32_MAX, s.power_mw / 1e3),
+			    cell_if(g->fixed.limit_mw, g->fixed.limit_mw / 1e3),
+			    cell_if(s.sm_mhz != UINT16_MAX, s.sm_mhz),
+			    cell_if(s.memory_mhz != UINT16_MAX, s.memory_mhz),
+			    cell_if(s.celsius != UINT8_MAX, s.celsius));
 		reasons_cell(s.reasons, t);
 	}
 }

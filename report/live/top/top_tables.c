@@ -9,12 +9,12 @@
 
 static void percent_cell(struct table *t, double value)
 {
-	table_real_if(t, value >= 0, round_to_tenth(value));
+	table_cells(t, cell_if(value >= 0, round_to_tenth(value)));
 }
 
 static void number_cell(struct table *t, uint64_t value)
 {
-	table_number_if(t, value != TOP_UNKNOWN, value);
+	table_cells(t, cell_if(value != TOP_UNKNOWN, value));
 }
 
 static void processes_fill(struct top *l, struct table *t)
@@ -25,18 +25,15 @@ static void processes_fill(struct top *l, struct table *t)
 		SCOPED(buffer) line = {0};
 
 		top_line_text(p, &line);
-		table_number(t, p->pid);
-		table_text(t, p->rank);
-		table_text(t, p->host);
-		table_text(t, p->command);
+		table_cells(t, p->pid, p->rank, p->host, p->command);
 		percent_cell(t, p->cpu_percent);
 		percent_cell(t, p->wait_percent);
 		percent_cell(t, p->gpu_percent);
-		table_number_if(t, p->now.at_ns, p->now.resident_bytes);
+		table_cells(t, cell_if(p->now.at_ns, p->now.resident_bytes));
 		number_cell(t, p->device_bytes);
 		number_cell(t, p->read_per_s);
 		number_cell(t, p->written_per_s);
-		table_text_if(t, line.size, line.data);
+		table_cells(t, cell_if(line.size, line.data));
 	}
 }
 
@@ -63,14 +60,8 @@ static void calls_fill(struct top *l, struct table *t)
 		name = item->name ? item->name : item->wait.call;
 		if (!name || !*name)
 			continue;
-		table_number(t, p->pid);
-		table_text(t, p->rank);
-		table_text(t, p->host);
-		table_number(t, item->thread->head.tid);
-		table_text(t, item->thread->name);
-		table_text(t, name);
-		table_number_if(t, item->has_age, item->age_ns);
-		table_text(t, buffer_string(&item->wait.text));
+		table_cells(t, p->pid, p->rank, p->host, item->thread->head.tid, item->thread->name, name,
+			    cell_if(item->has_age, item->age_ns), buffer_string(&item->wait.text));
 	}
 }
 
@@ -114,8 +105,8 @@ static void lines_fill(struct top *l, struct table *t)
 		qsort(l->lines, l->line_count, sizeof(*l->lines), line_order);
 	table_has(t, COL_TIME_PERCENT, COL_SAMPLES, COL_LINE);
 	for (size_t i = 0; i < l->line_count; i++) {
-		table_real(t, round_to_tenth(100.0 * (double)l->lines[i].samples / (double)l->sample_count));
-		table_number(t, l->lines[i].samples);
+		table_cells(t, round_to_tenth(100.0 * (double)l->lines[i].samples / (double)l->sample_count),
+			    l->lines[i].samples);
 		code_line_cell(l->lines[i].line, NULL, t);
 	}
 }
@@ -150,13 +141,10 @@ static void steps_fill(struct top *l, struct table *t)
 			continue;
 		for (size_t k = 0; k < s->count; k++)
 			sum += s->items[k].end_ns - s->items[k].start_ns;
-		table_number(t, s->image->pid);
-		table_text(t, image_rank(s->image));
-		table_text(t, l->model.machines[s->image->machine].host);
-		table_text(t, step_sources[s->source]);
-		table_number(t, s->count);
-		table_real(t, seconds > 0 ? round_to_tenth((double)s->count / seconds) : 0);
-		table_real(t, (double)sum / (double)s->count);
+		table_cells(t, s->image->pid, image_rank(s->image), l->model.machines[s->image->machine].host,
+			    step_sources[s->source], s->count,
+			    seconds > 0 ? round_to_tenth((double)s->count / seconds) : 0,
+			    (double)sum / (double)s->count);
 	}
 	steps_done(&list);
 }

@@ -19,14 +19,10 @@ static void correlated_add_row(void *arg, const struct correlated *c)
 
 	for (size_t i = 0; i < c->record_count; i++)
 		device_ns += c->records[i].duration_ns;
-	table_number_if(x->table, f, model_since_origin(x->model, clock_map_ns(clock, event_start(&c->event))));
-	table_number_if(x->table, f, clock_map_duration(clock, c->event.duration));
-	table_number(x->table, c->image->pid);
-	table_number_if(x->table, f, f ? c->thread->tid : 0);
-	table_text(x->table, f ? f->name : "");
-	table_number_if(x->table, c->record_count, c->correlation);
-	table_number(x->table, c->record_count);
-	table_number(x->table, device_ns);
+	table_cells(x->table, cell_if(f, model_since_origin(x->model, clock_map_ns(clock, event_start(&c->event)))),
+		    cell_if(f, clock_map_duration(clock, c->event.duration)), c->image->pid,
+		    cell_if(f, f ? c->thread->tid : 0), f ? f->name : "", cell_if(c->record_count, c->correlation),
+		    c->record_count, device_ns);
 }
 
 void report_correlated(const struct report_context *c, struct table *table)
@@ -49,15 +45,9 @@ static void fact_row(struct scan *s, const struct device_record *r)
 	bool is_known = device_operation(s->image->trace, r->operation, &w) && w.kind >= TF_DEVICE_WAIT &&
 			w.kind <= TF_DEVICE_COMPILE;
 
-	table_number(table, model_since_origin(s->context->model, clock_map_monotonic(s->clock, r->start_ns)));
-	table_number(table, r->duration_ns);
-	table_number(table, s->image->pid);
-	table_text(table, is_known ? kinds[w.kind - TF_DEVICE_WAIT] : "unknown");
-	table_number(table, r->correlation);
-	table_number(table, is_known ? w.device : 0);
-	table_number(table, is_known ? w.stream : 0);
-	table_number(table, r->bytes);
-	table_number(table, r->address);
+	table_cells(table, model_since_origin(s->context->model, clock_map_monotonic(s->clock, r->start_ns)),
+		    r->duration_ns, s->image->pid, is_known ? kinds[w.kind - TF_DEVICE_WAIT] : "unknown",
+		    r->correlation, is_known ? w.device : 0, is_known ? w.stream : 0, r->bytes, r->address);
 }
 
 void report_device_facts(const struct report_context *c, struct table *table)

@@ -8,17 +8,17 @@
 
 static void attribute_cell(const struct device_properties *p, enum tf_device_attribute attribute, struct table *table)
 {
-	table_number_if(table, p->has[attribute], (uint64_t)(uint32_t)p->values[attribute]);
+	table_cells(table, cell_if(p->has[attribute], (uint64_t)(uint32_t)p->values[attribute]));
 }
 
 static void mhz_cell(const struct device_properties *p, enum tf_device_attribute attribute, struct table *table)
 {
-	table_real_if(table, p->has[attribute], p->values[attribute] / 1e3);
+	table_cells(table, cell_if(p->has[attribute], p->values[attribute] / 1e3));
 }
 
 static void text_cell(struct buffer *text, struct table *table)
 {
-	table_text_if(table, text->size, text->data);
+	table_cells(table, cell_if(text->size, text->data));
 	buffer_clear(text);
 }
 
@@ -41,8 +41,7 @@ static void device_row(const struct report_context *c, const struct image *image
 
 	if (is_seen(seen, host_number(c->model, image->machine), b->id, &p))
 		return;
-	table_text(table, c->model->machines[image->machine].host);
-	table_number(table, b->id);
+	table_cells(table, c->model->machines[image->machine].host, b->id);
 	trace_text(image->trace, b, &text);
 	text_cell(&text, table);
 	if (p.has[TF_ATTRIBUTE_MAJOR])
@@ -50,11 +49,11 @@ static void device_row(const struct report_context *c, const struct image *image
 	text_cell(&text, table);
 	attribute_cell(&p, TF_ATTRIBUTE_SM_COUNT, table);
 	mhz_cell(&p, TF_ATTRIBUTE_CLOCK, table);
-	table_real_if(table, p.memory_bytes, (double)p.memory_bytes);
+	table_cells(table, cell_if(p.memory_bytes, (double)p.memory_bytes));
 	mhz_cell(&p, TF_ATTRIBUTE_MEMORY_CLOCK, table);
 	attribute_cell(&p, TF_ATTRIBUTE_MEMORY_BUS_BITS, table);
-	table_real_if(table, p.bandwidth > 0, p.bandwidth / 1e9);
-	table_real_if(table, p.has[TF_ATTRIBUTE_L2_BYTES], p.values[TF_ATTRIBUTE_L2_BYTES]);
+	table_cells(table, cell_if(p.bandwidth > 0, p.bandwidth / 1e9),
+		    cell_if(p.has[TF_ATTRIBUTE_L2_BYTES], p.values[TF_ATTRIBUTE_L2_BYTES]));
 	attribute_cell(&p, TF_ATTRIBUTE_SM_THREADS, table);
 	attribute_cell(&p, TF_ATTRIBUTE_SM_SHARED_BYTES, table);
 	if (p.has[TF_ATTRIBUTE_HAS_ECC])
@@ -68,7 +67,7 @@ static void device_row(const struct report_context *c, const struct image *image
 		for (int type = NUMBER_UNKNOWN + 1; type < NUMBER_TYPES; type++) {
 			double peak = device_peak(&p, (enum number_type)type, on_tensor_cores);
 
-			table_real_if(table, peak > 0, peak / 1e12);
+			table_cells(table, cell_if(peak > 0, peak / 1e12));
 		}
 }
 

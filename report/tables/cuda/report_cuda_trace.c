@@ -41,13 +41,9 @@ static void call_cells(struct sorted_rows *rows, const void *of, struct table *t
 	const struct cuda_row *row = of;
 	const struct function *f = trace_function(row->call.image->trace, row->function);
 
-	table_number(table, model_since_origin(rows->context->model, row->call.sorted.key[0]));
-	table_number(table, row->call.duration_ns);
-	table_text(table, f ? f->name : "");
-	table_number(table, row->error);
-	table_number_if(table, row->correlation, row->correlation);
-	table_number(table, row->call.image->pid);
-	table_number(table, row->call.thread->tid);
+	table_cells(table, model_since_origin(rows->context->model, row->call.sorted.key[0]), row->call.duration_ns,
+		    f ? f->name : "", row->error, cell_if(row->correlation, row->correlation), row->call.image->pid,
+		    row->call.thread->tid);
 	table_nothing(table); /* priorities are not recorded */
 	table_text(table, row->call.thread->name);
 }

@@ -36,9 +36,7 @@ static void kernel_cells(struct table *table, const struct tf_device_operation *
 		table_number(table, w->grid[i]);
 	for (int i = 0; i < 3; i++)
 		table_number(table, w->block[i]);
-	table_number(table, w->registers);
-	table_number(table, w->static_shared_bytes);
-	table_number(table, w->dynamic_shared_bytes);
+	table_cells(table, w->registers, w->static_shared_bytes, w->dynamic_shared_bytes);
 }
 
 static void memory_cells(struct table *table, const struct tf_device_operation *w, const struct operation_row *row)
@@ -47,11 +45,10 @@ static void memory_cells(struct table *table, const struct tf_device_operation *
 		table_nothings(table, 4);
 		return;
 	}
-	table_number(table, row->bytes);
-	table_real_if(table, row->duration_ns, (double)row->bytes / (double)row->duration_ns * 1e9);
+	table_cells(table, row->bytes, cell_if(row->duration_ns, (double)row->bytes / (double)row->duration_ns * 1e9));
 	/* nsys shows the target of a memset in the first of the two columns. */
-	table_text(table, device_memory_name(w->kind == TF_DEVICE_COPY ? w->source : w->target));
-	table_text_if(table, w->kind == TF_DEVICE_COPY, device_memory_name(w->target));
+	table_cells(table, device_memory_name(w->kind == TF_DEVICE_COPY ? w->source : w->target),
+		    cell_if(w->kind == TF_DEVICE_COPY, device_memory_name(w->target)));
 }
 
 static void operation_cells(struct sorted_rows *rows, const void *of, struct table *table)
@@ -63,15 +60,12 @@ static void operation_cells(struct sorted_rows *rows, const void *of, struct tab
 
 	if (!device_operation(t, row->operation, &w))
 		w = (struct tf_device_operation){0};
-	table_number(table, model_since_origin(rows->context->model, row->sorted.key[0]));
-	table_number(table, row->duration_ns);
-	table_number(table, row->sorted.key[2]);
+	table_cells(table, model_since_origin(rows->context->model, row->sorted.key[0]), row->duration_ns,
+		    row->sorted.key[2]);
 	kernel_cells(table, &w);
 	memory_cells(table, &w, row);
 	device_name(t, w.device, &text);
-	table_text(table, text.data);
-	table_number(table, w.context);
-	table_number(table, w.stream);
+	table_cells(table, text.data, w.context, w.stream);
 	buffer_clear(&text);
 	device_operation_name(rows->context, t, &w, &text);
 	table_text(table, text.data);

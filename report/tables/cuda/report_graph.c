@@ -71,16 +71,10 @@ static void node_cells(struct sorted_rows *rows, const void *of, struct table *t
 
 	device_operation(row->image->trace, n->operation, &w);
 	device_operation_name(rows->context, row->image->trace, &w, &name);
-	table_number(table, row->image->pid);
-	table_number(table, graph->exec);
-	table_number(table, w.node);
-	table_number(table, graph->by_nodes + graph->as_whole);
-	table_number(table, graph->by_nodes);
-	table_number(table, n->executions);
-	table_number(table, row->total);
-	table_number_if(table, graph->as_whole, row->estimated);
-	table_number_if(table, graph->as_whole && error >= 0, error >= 0 ? (uint64_t)(error + 0.5) : 0);
-	table_text(table, name.data ? name.data : "?");
+	table_cells(table, row->image->pid, graph->exec, w.node, graph->by_nodes + graph->as_whole, graph->by_nodes,
+		    n->executions, row->total, cell_if(graph->as_whole, row->estimated),
+		    cell_if(graph->as_whole && error >= 0, error >= 0 ? (uint64_t)(error + 0.5) : 0),
+		    name.data ? name.data : "?");
 	made_cells(rows->data, row->image, &w, table);
 }
 

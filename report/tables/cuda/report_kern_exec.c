@@ -139,15 +139,10 @@ static void summary_row(struct exec_summary *s, struct table *table, size_t row)
 	const struct exec_key *key = (const void *)total->key;
 	const char *call = (const char *)(key + 1);
 
-	table_number(table, key->pid);
-	table_number(table, key->tid);
-	table_number(table, key->device);
-	table_number(table, total->count);
-	table_number(table, s->parts[PART_QUEUE].rows[row].count);
+	table_cells(table, key->pid, key->tid, key->device, total->count, s->parts[PART_QUEUE].rows[row].count);
 	for (int part = 0; part < PARTS; part++)
 		part_cells(table, &s->parts[part].rows[row]);
-	table_text(table, call);
-	table_text(table, call + strlen(call) + 1);
+	table_cells(table, call, call + strlen(call) + 1);
 }
 
 static void summary_table(struct exec_summary *s, struct table *table)
@@ -234,17 +229,10 @@ static void kernel_row_cells(struct sorted_rows *rows, const void *of, struct ta
 
 	if (!device_operation(row->image->trace, row->operation, &operation))
 		operation = (struct tf_device_operation){.kind = TF_DEVICE_KERNEL};
-	table_number(table, model_since_origin(m, e->call_start));
-	table_number(table, e->call_end - e->call_start);
-	table_number_if(table, e->has_queue, model_since_origin(m, e->call_end));
-	table_number_if(table, e->has_queue, e->start - e->call_end);
-	table_number(table, model_since_origin(m, e->start));
-	table_number(table, e->end - e->start);
-	table_number(table, total_ns(e));
-	table_number(table, row->image->pid);
-	table_number(table, row->tid);
-	table_number(table, operation.device);
-	table_text(table, row->call);
+	table_cells(table, model_since_origin(m, e->call_start), e->call_end - e->call_start,
+		    cell_if(e->has_queue, model_since_origin(m, e->call_end)),
+		    cell_if(e->has_queue, e->start - e->call_end), model_since_origin(m, e->start), e->end - e->start,
+		    total_ns(e), row->image->pid, row->tid, operation.device, row->call);
 	shape_cell(table, operation.grid);
 	shape_cell(table, operation.block);
 	device_operation_name(rows->context, row->image->trace, &operation, &name);

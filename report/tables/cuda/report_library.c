@@ -62,7 +62,7 @@ static void total_cell(struct table *table, const struct aggregate_row *row, dou
 {
 	bool is_known = number > 0 && number * (double)row->count < 1.8e19;
 
-	table_number_if(table, is_known, is_known ? (uint64_t)(number * (double)row->count) : 0);
+	table_cells(table, cell_if(is_known, is_known ? (uint64_t)(number * (double)row->count) : 0));
 }
 
 /* NCCL calls only enqueue a kernel: their duration does not depend on the size. */
@@ -75,7 +75,7 @@ static void device_rate_cell(struct table *table, const struct aggregate_row *ro
 static void device_cell(struct table *table, const struct aggregate_row *row, double number)
 {
 	(void)number;
-	table_number_if(table, row->report_value, row->report_value);
+	table_cells(table, cell_if(row->report_value, row->report_value));
 }
 
 /* ---- the reports ---- */

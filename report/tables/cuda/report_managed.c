@@ -109,12 +109,9 @@ void report_um_sum(const struct report_context *c, struct table *table)
 	managed_collect(c, &p);
 	list_each(const struct page, page, &p) {
 		address_cell(table, page->address);
-		table_number(table, page->to_device);
-		table_number(table, page->to_host);
-		table_number(table, page->cpu_faults);
-		table_number(table, page->gpu_faults);
-		table_real_if(table, page->moving_ns,
-			      (double)(page->to_device + page->to_host) / (double)page->moving_ns * 1e9);
+		table_cells(table, page->to_device, page->to_host, page->cpu_faults, page->gpu_faults,
+			    cell_if(page->moving_ns,
+				    (double)(page->to_device + page->to_host) / (double)page->moving_ns * 1e9));
 	}
 	managed_finish(&p, table);
 }
@@ -137,10 +134,7 @@ void report_um_total_sum(const struct report_context *c, struct table *table)
 		highest = p.items[i].address > highest ? p.items[i].address : highest;
 	}
 	if (p.count) {
-		table_number(table, total.to_device);
-		table_number(table, total.to_host);
-		table_number(table, total.cpu_faults);
-		table_number(table, total.gpu_faults);
+		table_cells(table, total.to_device, total.to_host, total.cpu_faults, total.gpu_faults);
 		address_cell(table, lowest);
 		address_cell(table, highest);
 	}

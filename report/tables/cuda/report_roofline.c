@@ -88,8 +88,7 @@ static void add_kernel(void *context, const struct image *image, const struct op
 /* With three decimals: the bytes are an estimate. */
 static void rate_if(struct table *table, bool is_known, double value)
 {
-	table_real_if(table, is_known,
-		      is_known && value < 1e15 ? (double)(uint64_t)(value * 1000 + 0.5) / 1000 : value);
+	table_cells(table, cell_if(is_known, value < 1e15 ? (double)(uint64_t)(value * 1000 + 0.5) / 1000 : value));
 }
 
 /* The rates in FLOP/ns, which are GFLOP/s. */
@@ -103,14 +102,13 @@ static void roof_cells(const struct roof *roof, struct table *table)
 	char type[32];
 
 	snprintf(type, sizeof(type), "%s%s", number_names[roof->type], roof->on_tensor_cores ? " tensor" : "");
-	table_number_if(table, roof->flops < 1.8e19, (uint64_t)roof->flops);
-	table_real_if(table, roof->has_bytes, roof->bytes);
+	table_cells(table, cell_if(roof->flops < 1.8e19, (uint64_t)roof->flops), cell_if(roof->has_bytes, roof->bytes));
 	rate_if(table, intensity > 0, intensity);
 	rate_if(table, reached > 0, reached);
-	table_text_if(table, roof->type, type);
+	table_cells(table, cell_if(roof->type, type));
 	rate_if(table, of_cores > 0, of_cores);
 	rate_if(table, of_cores > 0, 100 * reached / of_cores);
-	table_text_if(table, is_bound_known, of_memory < of_cores ? "memory" : "compute");
+	table_cells(table, cell_if(is_bound_known, of_memory < of_cores ? "memory" : "compute"));
 	rate_if(table, is_bound_known, attainable);
 	rate_if(table, is_bound_known, 100 * reached / attainable);
 }
@@ -132,16 +130,12 @@ static void roofline_fill(struct roofline *r, struct table *table)
 	for (size_t i = 0; i < r->count; i++) {
 		const struct roof *roof = &r->roofs[order[i]];
 
-		table_part(table, (double)roof->ns, (double)all);
-		table_number(table, roof->ns);
-		table_number(table, roof->count);
+		table_cells(table, share_percent((double)roof->ns, (double)all), roof->ns, roof->count);
 		roof_cells(roof, table);
 		table_text(table, aggregate_field(&r->keys.rows[order[i]], 0));
 	}
 	if (r->other_count) {
-		table_part(table, (double)r->other_ns, (double)all);
-		table_number(table, r->other_ns);
-		table_number(table, r->other_count);
+		table_cells(table, share_percent((double)r->other_ns, (double)all), r->other_ns, r->other_count);
 		table_nothings(table, 10);
 		table_text(table, "(kernels whose FLOPs are not known)");
 	}

@@ -54,9 +54,7 @@ static void counter_row(const struct report_context *c, const struct counter_ser
 	by_cell(c, table, range);
 	if (c->by != BY_HOST)
 		table_text(table, c->model->machines[s->machine].host);
-	table_text(table, s->source ? s->of : s->set);
-	table_text(table, s->name);
-	table_text(table, s->unit);
+	table_cells(table, s->source ? s->of : s->set, s->name, s->unit);
 	counter_cell(table, l.least);
 	counter_cell(table, l.seconds > 0 ? l.sum / l.seconds : l.least);
 	counter_cell(table, l.most);

@@ -15,7 +15,7 @@ static void joules_cell(struct table *table, double joules)
 
 static void tenth_if(struct table *table, bool is_known, double value)
 {
-	table_real_if(table, is_known, is_known ? round_to_tenth(value) : 0);
+	table_cells(table, cell_if(is_known, is_known ? round_to_tenth(value) : 0));
 }
 
 static void nothing_sampled(const struct model *m, struct table *table)
@@ -77,8 +77,7 @@ static void energy_row(const struct report_context *c, const struct energy_sourc
 	}
 	table_text(table, c->model->machines[s->machine].host);
 	energy_source_name(c->model, s, &name);
-	table_text(table, buffer_string(&name));
-	table_number(table, energy_duration_ns(s));
+	table_cells(table, buffer_string(&name), energy_duration_ns(s));
 	joules_cell(table, energy_total(s));
 	if (share && share->intervals)
 		joules_cell(table, energy_total(s) - share->idle);
@@ -89,13 +88,12 @@ static void energy_row(const struct report_context *c, const struct energy_sourc
 	tenth_if(table, s->limit_watts > 0, s->limit_watts);
 	tenth_if(table, clock.ns > 0, clock.sum / clock.ns);
 	tenth_if(table, heat.ns > 0, heat.most);
-	table_real_if(table, memory.ns > 0, memory.most);
+	table_cells(table, cell_if(memory.ns > 0, memory.most));
 	if (s->kind == TF_ENERGY_GPU)
-		table_part(table, (double)energy_reason_ns(s, ENERGY_SLOWDOWNS), ns);
+		table_cells(table, share_percent((double)energy_reason_ns(s, ENERGY_SLOWDOWNS), ns));
 	else
 		table_nothing(table);
-	table_number(table, s->count);
-	table_text(table, s->id);
+	table_cells(table, s->count, s->id);
 	reasons_cell(table, s);
 }
 
@@ -207,13 +205,12 @@ static void kernel_rows(const struct energy_kernels *k, struct table *table)
 	for (size_t i = 0; i < k->count; i++) {
 		const struct kernel_energy *row = &k->rows[order[i]];
 
-		table_part(table, row->joules, all);
+		table_cells(table, share_percent(row->joules, all));
 		joules_cell(table, row->joules);
-		table_number_if(table, row->ns, row->ns);
-		table_number_if(table, row->count, row->count);
+		table_cells(table, cell_if(row->ns, row->ns), cell_if(row->count, row->count));
 		tenth_if(table, row->ns, row->joules / ((double)row->ns / 1e9));
-		table_text(table, aggregate_field(&k->keys.rows[order[i]], 0));
-		table_text(table, aggregate_field(&k->keys.rows[order[i]], 1));
+		table_cells(table, aggregate_field(&k->keys.rows[order[i]], 0),
+			    aggregate_field(&k->keys.rows[order[i]], 1));
 	}
 }
 

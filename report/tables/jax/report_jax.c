@@ -27,18 +27,10 @@ void report_jax_sum(const struct report_context *c, struct table *table)
 		const struct aggregate_row *row = &functions.keys.rows[order[i]];
 		size_t field = by_key_cell(c, table, row);
 
-		table_part(table, (double)jax_compile_ns(f), (double)all);
-		table_number(table, jax_compile_ns(f));
-		table_number(table, f->ns[JAX_TRACE]);
-		table_number(table, f->ns[JAX_LOWER]);
-		table_number(table, f->ns[JAX_COMPILE]);
-		table_number(table, f->counts[JAX_COMPILE]);
-		table_number(table, f->runs);
-		table_number(table, f->run_ns);
-		table_real_if(table, f->runs, (double)f->run_ns / (double)f->runs);
-		table_number(table, f->device_ns);
-		table_number(table, f->kernels);
-		table_text(table, aggregate_field(row, field));
+		table_cells(table, share_percent((double)jax_compile_ns(f), (double)all), jax_compile_ns(f),
+			    f->ns[JAX_TRACE], f->ns[JAX_LOWER], f->ns[JAX_COMPILE], f->counts[JAX_COMPILE], f->runs,
+			    f->run_ns, cell_if(f->runs, (double)f->run_ns / (double)f->runs), f->device_ns, f->kernels,
+			    aggregate_field(row, field));
 		code_line_cell(attribution_exact(&attribution, f->image, f->stack), NULL, table);
 		table_text(table, f->change ? f->change : "");
 	}
@@ -67,12 +59,8 @@ void report_jax_cache_sum(const struct report_context *c, struct table *table)
 		if (!requests && !hits && !f->counts[JAX_WRITE])
 			continue;
 		field = by_key_cell(c, table, row);
-		table_number(table, hits);
-		table_number(table, rest_of(requests, hits));
-		table_number(table, f->counts[JAX_WRITE]);
-		table_number(table, f->counts[JAX_COMPILE]);
-		table_number(table, f->ns[JAX_COMPILE]);
-		table_text(table, aggregate_field(row, field));
+		table_cells(table, hits, rest_of(requests, hits), f->counts[JAX_WRITE], f->counts[JAX_COMPILE],
+			    f->ns[JAX_COMPILE], aggregate_field(row, field));
 	}
 	if (!table_rows(table))
 		table_lacks(table, "no compilation asked JAX's persistent cache: record with --jax, and set "

@@ -41,18 +41,10 @@ void report_jax_live_sum(const struct report_context *c, struct table *table)
 		const struct jax_buffers *b = &live.items[order[i]];
 		const struct jax_look *peak = peak_of(&live, b->image);
 
-		table_number(table, b->image->pid);
-		table_part(table, (double)b->bytes, peak ? (double)peak->bytes : 0);
-		table_number(table, b->bytes);
-		table_number(table, b->buffers);
-		table_number(table, peak ? model_since_origin(c->model, peak->ns) : 0);
-		table_number(table, b->first);
-		table_number(table, b->last);
-		table_real(table, (double)b->last - (double)b->first);
-		table_number(table, b->most);
-		table_text(table, b->array);
-		table_text(table, b->devices);
-		table_text(table, *b->line ? b->line : "?");
+		table_cells(table, b->image->pid, share_percent((double)b->bytes, peak ? (double)peak->bytes : 0),
+			    b->bytes, b->buffers, peak ? model_since_origin(c->model, peak->ns) : 0, b->first, b->last,
+			    (double)b->last - (double)b->first, b->most, b->array, b->devices,
+			    *b->line ? b->line : "?");
 	}
 	if (!live.look_count)
 		table_lacks(table, NO_LOOKS);
@@ -65,12 +57,8 @@ void report_jax_live_trace(const struct report_context *c, struct table *table)
 	table_has(table, COL_TIME_NS, COL_PID, COL_HOST, COL_RANK, COL_BUFFERS, COL_LIVE_MB);
 	jax_live_make(c->model, NULL, &live);
 	array_each(const struct jax_look, l, live.looks, live.look_count) {
-		table_number(table, model_since_origin(c->model, l->ns));
-		table_number(table, l->image->pid);
-		table_text(table, c->model->machines[l->image->machine].host);
-		table_text(table, image_rank(l->image));
-		table_number(table, l->buffers);
-		table_number(table, l->bytes);
+		table_cells(table, model_since_origin(c->model, l->ns), l->image->pid,
+			    c->model->machines[l->image->machine].host, image_rank(l->image), l->buffers, l->bytes);
 	}
 	if (!live.look_count)
 		table_lacks(table, NO_LOOKS);
@@ -84,15 +72,8 @@ void report_jax_exec_sum(const struct report_context *c, struct table *table)
 		  COL_DEVICES, COL_EXECUTABLES, COL_HLO_MODULE);
 	jax_executables_make(c->model, &list);
 	list_each(const struct jax_executable, e, &list) {
-		table_number(table, jax_executable_bytes(e));
-		table_number(table, e->sizes.arguments);
-		table_number(table, e->sizes.outputs);
-		table_number(table, e->sizes.aliased);
-		table_number(table, e->sizes.temporary);
-		table_number(table, e->sizes.code);
-		table_number(table, e->sizes.devices);
-		table_number(table, e->count);
-		table_text(table, e->name);
+		table_cells(table, jax_executable_bytes(e), e->sizes.arguments, e->sizes.outputs, e->sizes.aliased,
+			    e->sizes.temporary, e->sizes.code, e->sizes.devices, e->count, e->name);
 	}
 	table->hides_zeros = true;
 	if (!list.count)

@@ -161,14 +161,10 @@ static void ops_fill(struct jax_ops *o, struct table *table)
 		const struct op_sum *s = &o->items[order[i]];
 		const struct aggregate_row *row = &o->keys.rows[order[i]];
 
-		table_part(table, (double)s->device_ns, (double)all);
-		table_number(table, s->device_ns);
-		table_number(table, s->kernels);
-		table_number(table, s->host_ns);
-		table_number(table, s->instances);
-		table_text(table, aggregate_field(row, 0));
+		table_cells(table, share_percent((double)s->device_ns, (double)all), s->device_ns, s->kernels,
+			    s->host_ns, s->instances, aggregate_field(row, 0));
 		for (size_t field = 1; field < FIELDS; field++)
-			table_text_if(table, *aggregate_field(row, field), aggregate_field(row, field));
+			table_cells(table, cell_if(*aggregate_field(row, field), aggregate_field(row, field)));
 	}
 }
 

@@ -22,15 +22,9 @@ static void usage_row(const struct report_context *c, struct table *table, const
 
 	for (size_t i = 1; i < count; i++)
 		peak = points[i].kb > peak->kb ? &points[i] : peak;
-	table_number(table, points->pid);
-	table_text(table, m->machines[points->machine].host);
-	table_number(table, count);
-	table_number(table, points->kb * KB);
-	table_number(table, peak->kb * KB);
-	table_number(table, model_since_origin(m, peak->ns));
-	table_number(table, last->kb * KB);
-	table_real(table, ((double)last->kb - (double)points->kb) * KB);
-	table_text(table, points->name);
+	table_cells(table, points->pid, m->machines[points->machine].host, count, points->kb * KB, peak->kb * KB,
+		    model_since_origin(m, peak->ns), last->kb * KB, ((double)last->kb - (double)points->kb) * KB,
+		    points->name);
 }
 
 void report_mem_usage_sum(const struct report_context *c, struct table *table)
@@ -55,11 +49,8 @@ void report_mem_usage_trace(const struct report_context *c, struct table *table)
 
 	table_has(table, COL_TIME_NS, COL_PID, COL_HOST, COL_RESIDENT_MB, COL_NAME);
 	for (size_t i = 0; i < count; i++) {
-		table_number(table, model_since_origin(c->model, points[i].ns));
-		table_number(table, points[i].pid);
-		table_text(table, c->model->machines[points[i].machine].host);
-		table_number(table, points[i].kb * KB);
-		table_text(table, points[i].name);
+		table_cells(table, model_since_origin(c->model, points[i].ns), points[i].pid,
+			    c->model->machines[points[i].machine].host, points[i].kb * KB, points[i].name);
 	}
 	if (!count)
 		table_lacks(table, NO_SAMPLES);
@@ -111,8 +102,7 @@ static void line_cells(const struct heap_line *l, struct table *table)
 {
 	SCOPED(buffer) place = {0};
 
-	table_text(table, code_line_place(l->line, &place) ? place.data : "?");
-	table_text(table, l->line->function);
+	table_cells(table, code_line_place(l->line, &place) ? place.data : "?", l->line->function);
 }
 
 static int by_peak(size_t i, size_t k, const void *rows)
@@ -136,14 +126,8 @@ void report_mem_alloc_sum(const struct report_context *c, struct table *table)
 		const struct heap_row *r = &rows.items[order[i]];
 		const struct heap_values *v = &r->line->values;
 
-		table_number(table, r->heap->image->pid);
-		table_part(table, (double)v->peak, (double)r->heap->peak);
-		table_number(table, v->peak);
-		table_number(table, heap_growth(v));
-		table_number(table, v->in_use);
-		table_number(table, v->allocated);
-		table_number(table, v->allocations);
-		table_number(table, v->samples);
+		table_cells(table, r->heap->image->pid, share_percent((double)v->peak, (double)r->heap->peak), v->peak,
+			    heap_growth(v), v->in_use, v->allocated, v->allocations, v->samples);
 		line_cells(r->line, table);
 	}
 }
@@ -173,12 +157,9 @@ void report_mem_leaks(const struct report_context *c, struct table *table)
 
 		if (!heap_line_grows(h, r->line))
 			continue;
-		table_number(table, h->image->pid);
-		table_number(table, heap_growth(&r->line->values));
-		table_real(table, (double)heap_growth(&r->line->values) / (double)h->instances);
-		table_number(table, h->instances);
-		table_real(table, 100.0 * r->line->values.grown / (double)(h->steps - 1));
-		table_number(table, r->line->values.in_use);
+		table_cells(table, h->image->pid, heap_growth(&r->line->values),
+			    (double)heap_growth(&r->line->values) / (double)h->instances, h->instances,
+			    100.0 * r->line->values.grown / (double)(h->steps - 1), r->line->values.in_use);
 		line_cells(r->line, table);
 		table_text(table, h->step_name ? h->step_name : "(equal parts of the run)");
 	}

@@ -32,7 +32,7 @@ static void site_cells(const struct memory_view *v, uint32_t function, uint32_t 
 	table_text(v->table, f ? f->name : "?");
 	if (stack)
 		symbols_stack(v->context->symbols, v->memory->image, stack, &text);
-	table_text_if(v->table, text.size, text.data);
+	table_cells(v->table, cell_if(text.size, text.data));
 }
 
 static void fill_by_image(const struct report_context *c, struct table *table, void (*rows)(const struct memory_view *))
@@ -58,14 +58,8 @@ static void usage_rows(const struct memory_view *v)
 		qsort(m->uses, m->use_count, sizeof(*m->uses), compare_uses);
 	array_each(const struct memory_use, u, m->uses, m->use_count) {
 		process_cells(v, u->device);
-		table_text(v->table, u->kind ? memory_kind(u->kind) : "All");
-		table_number(v->table, u->allocations);
-		table_number(v->table, u->frees);
-		table_number(v->table, u->bytes);
-		table_number(v->table, u->peak);
-		table_number(v->table, model_since_origin(v->context->model, u->peak_ns));
-		table_number(v->table, u->blocks);
-		table_number(v->table, u->in_use);
+		table_cells(v->table, u->kind ? memory_kind(u->kind) : "All", u->allocations, u->frees, u->bytes,
+			    u->peak, model_since_origin(v->context->model, u->peak_ns), u->blocks, u->in_use);
 	}
 }
 
@@ -111,11 +105,9 @@ static void peak_rows(const struct memory_view *v)
 		if (!s->peak_in_use || !all)
 			continue;
 		process_cells(v, s->device);
-		table_number(v->table, model_since_origin(v->context->model, all->peak_ns));
-		table_real(v->table, 100.0 * (double)s->peak_in_use / (double)all->peak);
-		table_number(v->table, s->peak_in_use);
-		table_number(v->table, s->peak_blocks);
-		table_text(v->table, memory_kind(s->kind));
+		table_cells(v->table, model_since_origin(v->context->model, all->peak_ns),
+			    100.0 * (double)s->peak_in_use / (double)all->peak, s->peak_in_use, s->peak_blocks,
+			    memory_kind(s->kind));
 		site_cells(v, s->function, s->stack);
 	}
 }
@@ -139,10 +131,8 @@ static void leak_rows(const struct memory_view *v)
 		if (!s->blocks)
 			continue;
 		process_cells(v, s->device);
-		table_number(v->table, s->in_use);
-		table_number(v->table, s->blocks);
-		table_number(v->table, model_since_origin(v->context->model, s->first_ns));
-		table_text(v->table, memory_kind(s->kind));
+		table_cells(v->table, s->in_use, s->blocks, model_since_origin(v->context->model, s->first_ns),
+			    memory_kind(s->kind));
 		site_cells(v, s->function, s->stack);
 	}
 }
@@ -163,11 +153,8 @@ static void owner_rows(const struct memory_view *v, const struct memory_failure 
 
 		table_number(v->table, model_since_origin(v->context->model, f->ns));
 		process_cells(v, f->device);
-		table_text(v->table, "had");
-		table_number(v->table, f->owners[i].in_use);
-		table_number(v->table, f->owners[i].blocks);
-		table_nothings(v->table, 3);
-		table_text(v->table, memory_kind(s->kind));
+		table_cells(v->table, "had", f->owners[i].in_use, f->owners[i].blocks, NO_CELL, NO_CELL, NO_CELL,
+			    memory_kind(s->kind));
 		site_cells(v, s->function, s->stack);
 	}
 }
@@ -177,13 +164,9 @@ static void failure_rows(const struct memory_view *v)
 	array_each(const struct memory_failure, f, v->memory->failures, v->memory->failure_count) {
 		table_number(v->table, model_since_origin(v->context->model, f->ns));
 		process_cells(v, f->device);
-		table_text(v->table, "asked");
-		table_number_if(v->table, f->kind != 0, f->requested);
-		table_nothing(v->table);
-		table_number(v->table, f->in_use);
-		table_number_if(v->table, f->total != 0, f->left);
-		table_number_if(v->table, f->total != 0, f->total);
-		table_text(v->table, f->kind ? memory_kind(f->kind) : "");
+		table_cells(v->table, "asked", cell_if(f->kind != 0, f->requested), NO_CELL, f->in_use,
+			    cell_if(f->total != 0, f->left), cell_if(f->total != 0, f->total),
+			    f->kind ? memory_kind(f->kind) : "");
 		site_cells(v, f->function, f->stack);
 		owner_rows(v, f);
 	}

@@ -79,7 +79,7 @@ static void calls_collect(struct sorted_rows *rows)
 
 static void known_cell(struct table *table, int64_t value)
 {
-	table_number_if(table, value != MPI_CALL_UNKNOWN, (uint64_t)value);
+	table_cells(table, cell_if(value != MPI_CALL_UNKNOWN, (uint64_t)value));
 }
 
 static void call_cells(struct sorted_rows *rows, const void *of, struct table *table)
@@ -89,12 +89,8 @@ static void call_cells(struct sorted_rows *rows, const void *of, struct table *t
 	const struct function *f = trace_function(row->event.image->trace, row->function);
 	bool is_collective = row->call.class == MPI_CLASS_COLLECTIVE;
 
-	table_number(table, start_ns);
-	table_number(table, start_ns + row->event.duration_ns);
-	table_number(table, row->event.duration_ns);
-	table_text(table, f ? f->name : "");
-	table_number(table, row->event.image->pid);
-	table_number(table, row->event.thread->tid);
+	table_cells(table, start_ns, start_ns + row->event.duration_ns, row->event.duration_ns, f ? f->name : "",
+		    row->event.image->pid, row->event.thread->tid);
 	known_cell(table, row->call.tag);
 	table_text(table, image_rank(row->event.image));
 	known_cell(table, row->call.peer);

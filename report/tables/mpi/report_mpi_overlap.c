@@ -92,13 +92,9 @@ static void fill_row(const struct report_context *c, const struct aggregate_row 
 {
 	size_t field = by_key_cell(c, table, r);
 
-	table_number(table, o->phases);
-	table_number(table, o->between_ns);
-	table_number(table, r->count);
-	table_number(table, r->total);
-	table_real(table, 100 * (double)o->between_ns / (double)(o->between_ns + r->total));
-	table_text(table, aggregate_field(r, field));
-	table_text(table, aggregate_field(r, field + 1));
+	table_cells(table, o->phases, o->between_ns, r->count, r->total,
+		    100 * (double)o->between_ns / (double)(o->between_ns + r->total), aggregate_field(r, field),
+		    aggregate_field(r, field + 1));
 }
 
 void report_mpi_overlap_sum(const struct report_context *c, struct table *table)

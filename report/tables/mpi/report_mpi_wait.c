@@ -89,17 +89,11 @@ void report_mpi_wait_sum(const struct report_context *c, struct table *table)
 	array_each(const struct aggregate_row, r, sum.rows, sum.count) {
 		size_t first = by_key_cell(c, table, r);
 
-		table_real(table, 100 * (double)r->total / all);
-		table_number(table, r->total);
-		table_number(table, r->count);
-		table_real(table, (double)r->total / (double)r->count);
-		table_number(table, r->most);
-		table_text(table, aggregate_field(r, first + WAIT_KIND));
-		table_text(table, aggregate_field(r, first + WAIT_NAME));
-		table_text(table, aggregate_field(r, first + WAIT_LINE));
-		table_number(table, r->report_value);
-		table_text(table, aggregate_field(r, first + WAIT_LATE_NAME));
-		table_text(table, aggregate_field(r, first + WAIT_LATE_LINE));
+		table_cells(table, 100 * (double)r->total / all, r->total, r->count,
+			    (double)r->total / (double)r->count, r->most, aggregate_field(r, first + WAIT_KIND),
+			    aggregate_field(r, first + WAIT_NAME), aggregate_field(r, first + WAIT_LINE),
+			    r->report_value, aggregate_field(r, first + WAIT_LATE_NAME),
+			    aggregate_field(r, first + WAIT_LATE_LINE));
 	}
 	if (!counts.jobs)
 		table_lacks(table, "calls of MPI were not matched: %s",
@@ -155,8 +149,6 @@ void report_mpi_matrix(const struct report_context *c, struct table *table)
 	array_each(const struct aggregate_row, r, sum.rows, sum.count) {
 		for (size_t field = 0; field < 3; field++)
 			table_text(table, aggregate_field(r, field));
-		table_number(table, r->count);
-		table_number(table, r->total);
-		table_number(table, r->total / r->count);
+		table_cells(table, r->count, r->total, r->total / r->count);
 	}
 }

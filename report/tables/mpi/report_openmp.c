@@ -50,16 +50,11 @@ static void place_row(const struct openmp_place *p, double wait_ns, struct table
 
 	if (p->late)
 		thread_label(p->late, &late);
-	table_real(table, 100 * (double)p->wait_ns / wait_ns);
-	table_number(table, p->wait_ns);
-	table_number(table, p->lost_ns);
-	table_number(table, p->count);
-	table_number(table, p->threads);
-	table_number_if(table, !p->is_barrier, p->total_ns);
-	table_real_if(table, !p->is_barrier && p->work_ns + p->wait_ns,
-		      100 * (double)p->work_ns / (double)(p->work_ns + p->wait_ns));
-	table_number(table, p->image->pid);
-	table_text(table, p->is_barrier ? "barrier" : "end of region");
+	table_cells(table, 100 * (double)p->wait_ns / wait_ns, p->wait_ns, p->lost_ns, p->count, p->threads,
+		    cell_if(!p->is_barrier, p->total_ns),
+		    cell_if(!p->is_barrier && p->work_ns + p->wait_ns,
+			    100 * (double)p->work_ns / (double)(p->work_ns + p->wait_ns)),
+		    p->image->pid, p->is_barrier ? "barrier" : "end of region");
 	code_line_cell(p->line, "", table);
 	table_text(table, buffer_string(&late));
 }

@@ -10,11 +10,8 @@
 
 static void pop_cells(struct table *table, const struct pop *p)
 {
-	table_real(table, 100 * p->parallel);
-	table_real(table, 100 * p->balance);
-	table_real(table, 100 * p->communication);
-	table_real(table, 100 * p->serialisation);
-	table_real(table, 100 * p->transfer);
+	table_cells(table, 100 * p->parallel, 100 * p->balance, 100 * p->communication, 100 * p->serialisation,
+		    100 * p->transfer);
 }
 
 void report_pop_sum(const struct report_context *c, struct table *table)
@@ -28,9 +25,7 @@ void report_pop_sum(const struct report_context *c, struct table *table)
 		table_lacks(table, NO_RANKS);
 		return;
 	}
-	table_text(table, !p.has_nccl ? "MPI" : !p.has_mpi ? "NCCL" : "MPI and NCCL");
-	table_number(table, p.ranks);
-	table_number(table, p.run_ns);
+	table_cells(table, !p.has_nccl ? "MPI" : !p.has_mpi ? "NCCL" : "MPI and NCCL", p.ranks, p.run_ns);
 	pop_cells(table, &p);
 }
 
@@ -75,9 +70,7 @@ void report_pop_steps(const struct report_context *c, struct table *table)
 	for (size_t i = 0; has && i < count; i++) {
 		if (!steps[i].ranks)
 			continue;
-		table_number(table, i);
-		table_number(table, model_since_origin(c->model, steps[i].from_ns));
-		table_number(table, steps[i].run_ns);
+		table_cells(table, i, model_since_origin(c->model, steps[i].from_ns), steps[i].run_ns);
 		pop_cells(table, &steps[i]);
 	}
 	if (!table_rows(table))

@@ -25,14 +25,9 @@ void report_rank_cause_sum(const struct report_context *c, struct table *table)
 	for (size_t i = 0; i < all.count; i++)
 		sum += (double)all.items[i].wait_ns;
 	list_each(const struct rank_cause, r, &all) {
-		table_real(table, 100 * (double)r->wait_ns / sum);
-		table_number(table, r->wait_ns);
-		table_number(table, r->count);
-		table_text(table, r->wait_name);
+		table_cells(table, 100 * (double)r->wait_ns / sum, r->wait_ns, r->count, r->wait_name);
 		code_line_cell(r->wait_line, "?", table);
-		table_text(table, r->ranks);
-		table_text(table, rank_cause_kinds[r->kind]);
-		table_text(table, r->name);
+		table_cells(table, r->ranks, rank_cause_kinds[r->kind], r->name);
 		code_line_cell(r->line, "?", table);
 		table_real(table, 100 * (double)r->cause_ns / (double)r->wait_ns);
 		parts_cell(table, r);

@@ -153,19 +153,10 @@ static void range_cells(struct sorted_rows *rows, const void *of, struct table *
 		table_text_part(table, operator.name.text, operator.name.length);
 	else
 		table_text(table, row->name);
-	table_number(table, row->projection.start_ns - m->origin_ns);
-	table_number(table, row->projection.end_ns - row->projection.start_ns);
-	table_number(table, row->start_ns - m->origin_ns);
-	table_number(table, row->duration_ns);
-	table_text(table, row->style);
-	table_number(table, row->pid);
-	table_number(table, row->tid);
-	table_number(table, row->projection.calls);
-	table_number(table, row->level);
-	table_number(table, row->children);
-	table_number(table, row->id);
-	table_number_if(table, row->parent, row->parent);
-	table_text(table, row->path);
+	table_cells(table, row->projection.start_ns - m->origin_ns, row->projection.end_ns - row->projection.start_ns,
+		    row->start_ns - m->origin_ns, row->duration_ns, row->style, row->pid, row->tid,
+		    row->projection.calls, row->level, row->children, row->id, cell_if(row->parent, row->parent),
+		    row->path);
 	if (has_operators)
 		operator_cells(table, &operator);
 	free(row->name);
@@ -237,17 +228,10 @@ static void group_row(struct table *table, const struct aggregate_row *r, const 
 {
 	double count = (double)r->count;
 
-	table_text(table, aggregate_field(r, 0));
-	table_text(table, aggregate_field(r, 1));
-	table_number(table, r->total);
-	table_number(table, g->range_ns);
-	table_number(table, r->count);
-	table_real(table, (double)r->total / count);
+	table_cells(table, aggregate_field(r, 0), aggregate_field(r, 1), r->total, g->range_ns, r->count,
+		    (double)r->total / count);
 	spread_cells(table, r);
-	table_number(table, g->calls);
-	table_real(table, (double)g->calls / count);
-	table_real(table, (double)g->levels / count);
-	table_real(table, (double)g->children / count);
+	table_cells(table, g->calls, (double)g->calls / count, (double)g->levels / count, (double)g->children / count);
 }
 
 void report_nvtx_gpu_proj_sum(const struct report_context *c, struct table *table)
@@ -365,14 +349,8 @@ static void kernels_add_line(struct table *table, struct nvtx_kernels *k, size_t
 	const struct kernels_key *key = (const void *)r->key;
 	const uint64_t *ranges = map_find(&k->ranges, row, UINT64_MAX);
 
-	table_text(table, kernels_name(r, 0));
-	table_text(table, kernels_name(r, 1));
-	table_number(table, key->pid);
-	table_number_if(table, key->tid, key->tid);
-	table_number(table, ranges ? *ranges : 0);
-	table_number(table, r->count);
-	table_number(table, r->total);
-	table_real(table, (double)r->total / (double)r->count);
+	table_cells(table, kernels_name(r, 0), kernels_name(r, 1), key->pid, cell_if(key->tid, key->tid),
+		    ranges ? *ranges : 0, r->count, r->total, (double)r->total / (double)r->count);
 	spread_cells(table, r);
 	table_text(table, kernels_name(r, 2));
 }

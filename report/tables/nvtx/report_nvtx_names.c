@@ -52,9 +52,7 @@ static void nvtx_names_add_image(const struct image *image, struct table *table)
 
 		if (n->head.domain)
 			trace_definition_text(image->trace, TF_BLOB_DOMAIN, n->head.domain, &name);
-		table_number(table, image->pid);
-		table_text(table, buffer_string(&name));
-		table_text(table, kind_of(&n->head));
+		table_cells(table, image->pid, buffer_string(&name), kind_of(&n->head));
 		add_id(table, n->head.id);
 		table_text(table, n->name);
 	}

@@ -48,20 +48,9 @@ static void nvtx_trace_add_row(const struct report_context *c, struct table *tab
 	for (uint32_t level = 0; level < n->level && level < NVTX_TREE_LEVELS; level++)
 		buffer_text(&indented, "--");
 	buffer_text(&indented, buffer_string(&name));
-	table_number(table, start);
-	table_number(table, start + duration);
-	table_number(table, duration);
-	table_number(table, children);
-	table_number(table, duration > children ? duration - children : 0);
-	table_text(table, buffer_string(&name));
-	table_number(table, t->image->pid);
-	table_number(table, n->thread->tid);
-	table_number(table, n->level);
-	table_number(table, n->children);
-	table_number(table, first + i + 1);
-	table_number_if(table, n->parent != NVTX_NO_PARENT, first + n->parent + 1);
-	table_text(table, path.data);
-	table_text(table, buffer_string(&indented));
+	table_cells(table, start, start + duration, duration, children, duration > children ? duration - children : 0,
+		    buffer_string(&name), t->image->pid, n->thread->tid, n->level, n->children, first + i + 1,
+		    cell_if(n->parent != NVTX_NO_PARENT, first + n->parent + 1), path.data, buffer_string(&indented));
 	if (has_operators)
 		operator_cells(table, &operator);
 }

@@ -255,25 +255,20 @@ static void op_row(struct ops *o, const struct op *op, struct table *table)
 	rate = ops_rate_of(o, op, buffer_string(&kernel), is_known ? &work : NULL);
 	table_number(table, ++o->number);
 	seq_cells(o, op, table);
-	table_number_if(table, op->tid, op->tid);
+	table_cells(table, cell_if(op->tid, op->tid));
 	layer_cell(o, op, table);
 	trace_cell(o, op, table);
-	table_text(table, direction_of(op));
-	table_number(table, op->sub);
+	table_cells(table, direction_of(op), op->sub);
 	operator_name_cells(o, op, table);
-	table_text(table, kernel.size ? kernel.data : "?");
-	table_text(table, is_known ? work.params : "na");
-	table_number(table, op->duration_ns);
-	table_text(table, !is_known || work.class == OPERATOR_ELEMENTWISE ? "-" : rate.on_tensor_cores ? "1" : "0");
-	table_number(table, op->device);
-	table_number(table, op->stream);
+	table_cells(table, kernel.size ? kernel.data : "?", is_known ? work.params : "na", op->duration_ns,
+		    !is_known || work.class == OPERATOR_ELEMENTWISE ? "-" : rate.on_tensor_cores ? "1" : "0",
+		    op->device, op->stream);
 	dimensions_cell(op->grid, table);
 	dimensions_cell(op->block, table);
-	table_number_if(table, is_known, work.flops);
-	table_number_if(table, rate.bytes, rate.bytes);
-	table_text(table, rate.type ? number_names[rate.type] : "-");
-	table_real_if(table, rate.peak > 0 && op->duration_ns,
-		      1e11 * (double)rate.flops / ((double)op->duration_ns * rate.peak));
+	table_cells(table, cell_if(is_known, work.flops), cell_if(rate.bytes, rate.bytes),
+		    rate.type ? number_names[rate.type] : "-",
+		    cell_if(rate.peak > 0 && op->duration_ns,
+			    1e11 * (double)rate.flops / ((double)op->duration_ns * rate.peak)));
 }
 
 static void op_visit(struct ops *o, const struct op *op)

@@ -258,20 +258,12 @@ static void files_fill_table(const struct files_scan *f, struct table *table)
 		const struct aggregate_row *key = &f->keys.rows[order[i]];
 		size_t field = by_key_cell(f->scan.context, table, key);
 
-		table_part(table, (double)r->total_ns, all);
-		table_number(table, r->total_ns);
-		table_number(table, r->calls);
-		table_number_if(table, r->longest_ns, r->longest_ns);
-		table_number(table, r->opens);
-		table_number(table, r->reads);
-		table_number(table, r->read_bytes);
-		table_number(table, r->writes);
-		table_number(table, r->written_bytes);
-		table_text(table, aggregate_field(key, field));
+		table_cells(table, share_percent((double)r->total_ns, all), r->total_ns, r->calls,
+			    cell_if(r->longest_ns, r->longest_ns), r->opens, r->reads, r->read_bytes, r->writes,
+			    r->written_bytes, aggregate_field(key, field));
 		if (f->of == OF_SOCKETS)
 			continue;
-		table_number(table, r->maps);
-		table_number(table, r->mapped_bytes);
+		table_cells(table, r->maps, r->mapped_bytes);
 	}
 }
 

@@ -162,25 +162,13 @@ static int files_by_time(size_t a, size_t b, const void *context)
 static void file_row(const struct file_ranks *r, const struct ranked_file *f, const char *path, double all,
 		     struct table *table)
 {
-	table_part(table, (double)f->ns, all);
-	table_number(table, f->ns);
-	table_number(table, f->sharers);
-	table_number(table, f->opens);
-	table_number(table, f->reads);
-	table_number(table, f->read_bytes);
-	table_number(table, f->writes);
-	table_number(table, f->written_bytes);
-	table_number(table, f->least_ns);
-	table_number(table, f->most_ns);
-	table_text(table, sharer_name(&r->sharers, f->most_by));
-	table_number(table, f->least_bytes);
-	table_number(table, f->most_bytes);
+	table_cells(table, share_percent((double)f->ns, all), f->ns, f->sharers, f->opens, f->reads, f->read_bytes,
+		    f->writes, f->written_bytes, f->least_ns, f->most_ns, sharer_name(&r->sharers, f->most_by),
+		    f->least_bytes, f->most_bytes);
 	if (f->first_ns == UINT64_MAX) {
-		table_nothing(table);
-		table_text(table, "");
+		table_cells(table, NO_CELL, "");
 	} else {
-		table_number(table, model_since_origin(r->model, f->first_ns));
-		table_text(table, sharer_name(&r->sharers, f->first_by));
+		table_cells(table, model_since_origin(r->model, f->first_ns), sharer_name(&r->sharers, f->first_by));
 	}
 	table_text(table, path);
 }
@@ -308,12 +296,8 @@ void report_files_size_sum(const struct report_context *c, struct table *table)
 		const struct size_sums *row = &all.rows[order[i]];
 		const struct aggregate_row *key = &all.keys.rows[order[i]];
 
-		table_text(table, aggregate_field(key, by_key_cell(c, table, key)));
-		table_text(table, sizes[key->report_value].name);
-		table_number(table, row->calls);
-		table_number(table, row->counted);
-		table_number(table, row->bytes);
-		table_number(table, row->ns);
+		table_cells(table, aggregate_field(key, by_key_cell(c, table, key)), sizes[key->report_value].name,
+			    row->calls, row->counted, row->bytes, row->ns);
 	}
 	free(all.rows);
 	aggregate_done(&all.keys);
@@ -396,16 +380,8 @@ void report_files_meta_sum(const struct report_context *c, struct table *table)
 	for (size_t i = 0; i < all.row_count; i++) {
 		const struct directory *d = &all.rows[order[i]];
 
-		table_number(table, d->ns);
-		table_number(table, d->sharers);
-		table_number(table, d->files);
-		table_number(table, d->opens);
-		table_number(table, d->failed_opens);
-		table_number(table, d->stats);
-		table_number(table, d->failed_stats);
-		table_number(table, d->changes);
-		table_number(table, d->failed_changes);
-		table_text(table, aggregate_field(&all.keys.rows[order[i]], 0));
+		table_cells(table, d->ns, d->sharers, d->files, d->opens, d->failed_opens, d->stats, d->failed_stats,
+			    d->changes, d->failed_changes, aggregate_field(&all.keys.rows[order[i]], 0));
 	}
 	free(all.rows);
 	map_done(&all.seen);

@@ -145,19 +145,12 @@ static double mib(int64_t kib)
 
 static void row_cells(const struct line_row *r, bool is_memory, uint64_t all, struct table *table)
 {
-	table_text(table, r->file);
-	table_text(table, r->name);
-	table_number(table, r->line);
+	table_cells(table, r->file, r->name, r->line);
 	if (is_memory) {
-		table_real(table, mib(r->peak));
-		table_real(table, mib(r->resident));
-		table_number(table, r->hits);
-		table_real(table, mib(r->allocated));
+		table_cells(table, mib(r->peak), mib(r->resident), r->hits, mib(r->allocated));
 	} else {
-		table_number(table, r->hits);
-		table_number(table, r->ns);
-		table_real(table, r->hits ? (double)r->ns / (double)r->hits : 0);
-		table_part(table, (double)r->ns, (double)all);
+		table_cells(table, r->hits, r->ns, r->hits ? (double)r->ns / (double)r->hits : 0,
+			    share_percent((double)r->ns, (double)all));
 	}
 }
 

@@ -153,13 +153,9 @@ static void wait_cells(struct sorted_rows *rows, const void *of, struct table *t
 	SCOPED(buffer) line = {0};
 
 	line_of(rows->data, rows->context, w->call.image, w->stack, &line);
-	table_number(table, model_since_origin(rows->context->model, w->call.sorted.key[0]));
-	table_number(table, w->call.duration_ns);
-	table_number(table, w->call.image->pid);
-	table_number(table, w->call.thread->tid);
-	table_text(table, w->call.thread->name);
-	table_text(table, state_names[w->state]);
-	table_text(table, buffer_string(&line));
+	table_cells(table, model_since_origin(rows->context->model, w->call.sorted.key[0]), w->call.duration_ns,
+		    w->call.image->pid, w->call.thread->tid, w->call.thread->name, state_names[w->state],
+		    buffer_string(&line));
 }
 
 void report_python_gil_trace(const struct report_context *c, struct table *table)

@@ -178,10 +178,7 @@ static void imports_add_row(const struct import_tree *m, const struct import_row
 	SCOPED(buffer) indented = {0};
 
 	by_cell(m->scan.context, table, group);
-	table_number(table, self_ns(n));
-	table_number(table, n->total);
-	table_number(table, n->count);
-	table_number(table, row->depth);
+	table_cells(table, self_ns(n), n->total, n->count, row->depth);
 	for (unsigned i = 0; i < indent && i < 64; i++)
 		buffer_text(&indented, "  ");
 	buffer_text(&indented, module);

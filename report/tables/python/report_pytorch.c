@@ -522,26 +522,18 @@ static void pytorch_fill_table(struct operators *o, struct table *table)
 		if (!s->calls)
 			continue;
 		field = by_key_cell(c, table, row);
-		table_part(table, (double)s->gpu_self, (double)gpu);
-		table_number(table, s->gpu_self);
-		table_number(table, s->gpu_total);
-		table_real(table, mean_of(s->gpu_total, s->calls));
+		table_cells(table, share_percent((double)s->gpu_self, (double)gpu), s->gpu_self, s->gpu_total,
+			    mean_of(s->gpu_total, s->calls));
 		if (o->has_energy)
 			table_real(table, s->joules * 1e6);
-		table_part(table, (double)s->cpu_self, (double)cpu);
-		table_number(table, s->cpu_self);
-		table_number(table, s->cpu_total);
-		table_real(table, mean_of(s->cpu_total, s->calls));
-		table_number(table, s->allocated);
+		table_cells(table, share_percent((double)s->cpu_self, (double)cpu), s->cpu_self, s->cpu_total,
+			    mean_of(s->cpu_total, s->calls), s->allocated);
 		for (size_t k = 0; o->has_memory && k < TENSOR_PLACES; k++) {
-			table_real(table, (double)s->memory[k].self);
-			table_real(table, (double)s->memory[k].total);
-			table_number(table, s->memory[k].peak);
+			table_cells(table, (double)s->memory[k].self, (double)s->memory[k].total, s->memory[k].peak);
 		}
-		table_real_if(table, s->flops > 0, s->flops / 1e9);
-		table_real_if(table, s->ideal_ns > 0 && s->gpu_self, 100 * s->ideal_ns / (double)s->gpu_self);
-		table_number(table, s->calls);
-		table_text(table, aggregate_field(row, field));
+		table_cells(table, cell_if(s->flops > 0, s->flops / 1e9),
+			    cell_if(s->ideal_ns > 0 && s->gpu_self, 100 * s->ideal_ns / (double)s->gpu_self), s->calls,
+			    aggregate_field(row, field));
 		if (group_columns[c->group])
 			table_text(table, aggregate_field(row, field + 1));
 	}

@@ -81,14 +81,11 @@ static void crash_row(const struct report_context *c, struct attribution *lines,
 	const struct model *m = c->model;
 	SCOPED(buffer) text = {0}, stack = {0};
 
-	table_number(table, p->pid);
-	table_text(table, m->machines[p->machine].host);
-	table_text(table, p->rank);
-	table_number(table, crash->what.tid);
-	table_text(table, crash->thread ? crash->thread->name : "");
+	table_cells(table, p->pid, m->machines[p->machine].host, p->rank, crash->what.tid,
+		    crash->thread ? crash->thread->name : "");
 	crash_signal(crash->what.signal, crash, &text);
-	table_text(table, text.data);
-	table_number(table, model_since_origin(m, clock_map_ns(&m->machines[p->machine].clock, crash->what.ticks)));
+	table_cells(table, text.data,
+		    model_since_origin(m, clock_map_ns(&m->machines[p->machine].clock, crash->what.ticks)));
 	code_line_cell(attribution_line(lines, crash->image, crash->what.stack), NULL, table);
 	if (crash->what.stack)
 		symbols_stack(c->symbols, crash->image, crash->what.stack, &stack);

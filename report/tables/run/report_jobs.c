@@ -57,7 +57,6 @@ void report_jobs(const struct report_context *c, struct table *table)
 	for (size_t i = 0; i < jobs.count; i++) {
 		for (size_t k = 0; k < FIELDS; k++)
 			table_text(table, aggregate_field(&jobs.rows[i], k));
-		table_number(table, jobs.rows[i].report_value);
-		table_number(table, jobs.rows[i].count);
+		table_cells(table, jobs.rows[i].report_value, jobs.rows[i].count);
 	}
 }

@@ -12,11 +12,9 @@ static void ledger_add_row(void *data, const struct ledger_entry *e)
 {
 	struct table *table = data;
 
-	table_number_if(table, e->pid >= 0, (uint64_t)e->pid);
+	table_cells(table, cell_if(e->pid >= 0, (uint64_t)e->pid));
 	table_text_part(table, e->host, e->host ? strlen(e->host) : 0);
-	table_text(table, ledger_kinds[e->fact].fact);
-	table_number(table, e->count);
-	table_text(table, e->detail);
+	table_cells(table, ledger_kinds[e->fact].fact, e->count, e->detail);
 }
 
 void report_ledger(const struct report_context *c, struct table *table)

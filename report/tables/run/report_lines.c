@@ -78,8 +78,8 @@ static void rate_cells(const struct line_values *v, struct table *table)
 {
 	double gpu = (double)v->of[LINE_GPU];
 
-	table_real_if(table, v->of[LINE_FLOPS] && v->of[LINE_GPU], (double)v->of[LINE_FLOPS] / gpu);
-	table_real_if(table, v->of[LINE_AT_PEAK] && v->of[LINE_GPU], 100 * (double)v->of[LINE_AT_PEAK] / gpu);
+	table_cells(table, cell_if(v->of[LINE_FLOPS] && v->of[LINE_GPU], (double)v->of[LINE_FLOPS] / gpu),
+		    cell_if(v->of[LINE_AT_PEAK] && v->of[LINE_GPU], 100 * (double)v->of[LINE_AT_PEAK] / gpu));
 }
 
 static void value_columns(const struct report_context *c, struct table *table)
@@ -98,10 +98,11 @@ static void value_columns(const struct report_context *c, struct table *table)
 static void value_cells(const struct report_context *c, const struct line_values *v, uint64_t all, bool is_sparse,
 			struct table *table)
 {
-	table_real_if(table, !is_sparse || v->of[LINE_TOTAL], all ? 100 * (double)v->of[LINE_TOTAL] / (double)all : 0);
+	table_cells(table,
+		    cell_if(!is_sparse || v->of[LINE_TOTAL], share_percent((double)v->of[LINE_TOTAL], (double)all)));
 	for (size_t i = 0; i < LINE_VALUES; i++) {
 		if (has_column(c, i))
-			table_number_if(table, !is_sparse || v->of[i], v->of[i]);
+			table_cells(table, cell_if(!is_sparse || v->of[i], v->of[i]));
 		if (i == LINE_FLOPS && has_column(c, i))
 			rate_cells(v, table);
 	}
@@ -129,8 +130,7 @@ static void place_cells(const struct report_context *c, const struct lines *l, s
 	SCOPED(buffer) place = {0};
 
 	buffer_print(&place, "%s:%s", file, lines_field(c, l, row, 1));
-	table_text(table, *file ? place.data : "?");
-	table_text(table, lines_field(c, l, row, 2));
+	table_cells(table, *file ? place.data : "?", lines_field(c, l, row, 2));
 }
 
 static void lines_fill_table(const struct report_context *c, const struct lines *l, struct table *table)
@@ -188,8 +188,7 @@ static void source_row(const struct report_context *c, const struct noted *n, ui
 	static const struct line_values none = {0};
 
 	value_cells(c, n ? &n->values : &none, all, true, table);
-	table_number(table, line);
-	table_text_if(table, text, text);
+	table_cells(table, line, cell_if(text, text));
 }
 
 static void lines_annotate_source(const struct report_context *c, const struct lines *l, struct table *table)
@@ -343,9 +342,9 @@ static void share_row(const struct report_context *c, const struct lines *l, siz
 	uint64_t shares[SHARES], sum = shares_of(v, shares);
 
 	by_cell(c, table, aggregate_field(&l->keys.rows[row], 0));
-	table_part(table, (double)sum, (double)all);
+	table_cells(table, share_percent((double)sum, (double)all));
 	for (size_t i = 0; i < SHARES; i++)
-		table_part(table, (double)shares[i], (double)all);
+		table_cells(table, share_percent((double)shares[i], (double)all));
 	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
 		table_number(table, v->of[values[i]]);
 	place_cells(c, l, row, table);

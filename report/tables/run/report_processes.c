@@ -13,7 +13,7 @@
 
 static void add_known(struct table *table, uint64_t value, uint64_t unit)
 {
-	table_number_if(table, value != TF_USAGE_UNKNOWN, value * unit);
+	table_cells(table, cell_if(value != TF_USAGE_UNKNOWN, value * unit));
 }
 
 /* Its last image has what the kernel had accounted to the process, but each image only its own bytes. Nothing is known
@@ -62,14 +62,9 @@ void report_processes(const struct report_context *c, struct table *table)
 
 		if (is_startup[i])
 			table_aside(table, STARTUP_WORDS);
-		table_number(table, p->pid);
-		table_number(table, p->parent_pid);
-		table_text(table, m->machines[p->machine].host);
-		table_text(table, p->rank);
-		table_number(table, model_since_origin(m, p->start_ns));
-		table_number(table, p->end_ns - p->start_ns);
-		table_text(table, p->ended);
-		table_text(table, p->command ? p->command : "");
+		table_cells(table, p->pid, p->parent_pid, m->machines[p->machine].host, p->rank,
+			    model_since_origin(m, p->start_ns), p->end_ns - p->start_ns, p->ended,
+			    p->command ? p->command : "");
 		process_usage(usages, p, table);
 	}
 	usages_free(usages);
@@ -88,15 +83,11 @@ static void thread_in_progress(const struct report_context *c, const struct imag
 		return;
 	f = trace_function(image->trace, id);
 	start_ns = clock_map_ns(&m->machines[image->machine].clock, start);
-	table_number(table, p->pid);
-	table_text(table, m->machines[image->machine].host);
-	table_number(table, thread->tid);
-	table_text(table, thread->name);
-	table_text(table, f ? f->name : "?");
-	table_number(table, p->end_ns > start_ns ? p->end_ns - start_ns : 0);
-	table_text(table, p->is_running	    ? "running"
-			  : p->end_is_known ? p->ended
-					    : "at least: its end was not recorded");
+	table_cells(table, p->pid, m->machines[image->machine].host, thread->tid, thread->name, f ? f->name : "?",
+		    p->end_ns > start_ns ? p->end_ns - start_ns : 0,
+		    p->is_running	      ? "running"
+		    : p->end_is_known ? p->ended
+				      : "at least: its end was not recorded");
 }
 
 void report_calls_in_progress(const struct report_context *c, struct table *table)
@@ -119,8 +110,7 @@ static void add_setting(struct table *table, const char *name, const char *value
 {
 	if (!*value)
 		return;
-	table_text(table, name);
-	table_text(table, value);
+	table_cells(table, name, value);
 }
 
 /* The thresholds that the recorders used, each once. */
@@ -237,9 +227,7 @@ void report_not_recorded(const struct report_context *c, struct table *table)
 
 	table_has(table, COL_PID, COL_HOST, COL_PROGRAM, COL_REASON);
 	for (size_t i = 0; i < m->bare_count; i++) {
-		table_number(table, m->bare[i].pid);
-		table_text(table, m->machines[m->bare[i].machine].host);
-		table_text(table, m->bare[i].executable);
-		table_text(table, m->bare[i].reason);
+		table_cells(table, m->bare[i].pid, m->machines[m->bare[i].machine].host, m->bare[i].executable,
+			    m->bare[i].reason);
 	}
 }

@@ -215,19 +215,16 @@ static void samples_fill_table(const struct report_context *c, struct samples_pa
 		if (!share->counted)
 			continue;
 		field = by_key_cell(c, table, row);
-		table_part(table, (double)share->self_ns, (double)w->ns);
-		table_number(table, share->self_ns);
+		table_cells(table, share_percent((double)share->self_ns, (double)w->ns), share->self_ns);
 		if (w->unit == PYTHON_FUNCTIONS)
 			table_number(table, share->native_ns);
 		table_number(table, share->self_count);
 		if (w->unit == PYTHON_FUNCTIONS)
-			table_number_if(table, share->calls && share->first_line, share->calls);
-		table_part(table, (double)share->ns, (double)w->ns);
-		table_number(table, share->ns);
+			table_cells(table, cell_if(share->calls && share->first_line, share->calls));
+		table_cells(table, share_percent((double)share->ns, (double)w->ns), share->ns);
 		if (w->unit == LINES)
 			table_text(table, aggregate_field(row, field++));
-		table_text(table, aggregate_field(row, field));
-		table_text(table, aggregate_field(row, field + 1));
+		table_cells(table, aggregate_field(row, field), aggregate_field(row, field + 1));
 	}
 }
 
@@ -305,13 +302,9 @@ void report_sample_thread_sum(const struct report_context *c, struct table *tabl
 
 			if (!thread->events)
 				continue;
-			table_number(table, thread->sampled_us * NANOSECONDS);
-			table_number(table, thread->samples);
-			table_number(table, os_calls_ns(image, thread, &m->machines[image->machine].clock));
-			table_number(table, image->pid);
-			table_number(table, thread->tid);
-			table_text(table, m->machines[image->machine].host);
-			table_text(table, thread->name);
+			table_cells(table, thread->sampled_us * NANOSECONDS, thread->samples,
+				    os_calls_ns(image, thread, &m->machines[image->machine].clock), image->pid,
+				    thread->tid, m->machines[image->machine].host, thread->name);
 		}
 	}
 }

@@ -14,17 +14,10 @@ static void step_row(const struct model *m, const struct step_series *s, size_t 
 	const struct run_step *step = &s->items[i];
 	uint64_t start_ns = model_since_origin(m, step->start_ns);
 
-	table_text(table, image_rank(s->image));
-	table_number(table, s->image->pid);
-	table_number(table, s->thread->tid);
-	table_text(table, step_sources[s->source]);
-	table_number(table, i);
-	table_number(table, start_ns);
-	table_number(table, start_ns + step->end_ns - step->start_ns);
-	table_number(table, step->end_ns - step->start_ns);
-	table_real(table, (double)step->usual_ns);
-	table_text(table, step->is_warmup ? "warm-up" : step->is_slow ? "slow" : "");
-	table_real_if(table, step->change > 0, 100 * (step->change - 1));
+	table_cells(table, image_rank(s->image), s->image->pid, s->thread->tid, step_sources[s->source], i, start_ns,
+		    start_ns + step->end_ns - step->start_ns, step->end_ns - step->start_ns, (double)step->usual_ns,
+		    step->is_warmup ? "warm-up" : step->is_slow ? "slow" : "",
+		    cell_if(step->change > 0, 100 * (step->change - 1)));
 }
 
 void report_steps(const struct report_context *c, struct table *table)
@@ -51,17 +44,9 @@ static double deviation_of(const struct step_sum *s)
 
 static void sum_row(const struct step_sum *s, struct table *table)
 {
-	table_text(table, image_rank(s->image));
-	table_number(table, s->image->pid);
-	table_number(table, s->tid);
-	table_text(table, step_sources[s->source]);
-	table_number(table, s->total_ns);
-	table_number(table, s->count);
-	table_real(table, (double)s->total_ns / (double)s->count);
-	table_real_if(table, s->median_ns > 0, s->median_ns);
-	table_number(table, s->least_ns);
-	table_number(table, s->most_ns);
-	table_real(table, deviation_of(s));
+	table_cells(table, image_rank(s->image), s->image->pid, s->tid, step_sources[s->source], s->total_ns, s->count,
+		    (double)s->total_ns / (double)s->count, cell_if(s->median_ns > 0, s->median_ns), s->least_ns,
+		    s->most_ns, deviation_of(s));
 }
 
 void report_steps_sum(const struct report_context *c, struct table *table)

@@ -127,9 +127,8 @@ static void time_add_labels(const struct report_context *c, const struct time_ro
 		table_text(table, m->machines[p->machine].host);
 		break;
 	default:
-		table_number(table, p->pid);
-		table_number_if(table, row->first->tid, row->first->tid);
-		table_text(table, label_of(row->named ? row->named : row->first));
+		table_cells(table, p->pid, cell_if(row->first->tid, row->first->tid),
+			    label_of(row->named ? row->named : row->first));
 		return;
 	}
 	table_number(table, row->threads);
@@ -166,14 +165,10 @@ void report_time_sum(const struct report_context *c, struct table *table)
 		if (startup[row->first->process] && c->by != BY_RANK && c->by != BY_HOST)
 			table_aside(table, STARTUP_WORDS);
 		time_add_labels(c, row, table);
-		table_number(table, row->lifetime_ns);
-		table_number_if(table, row->cpu_is_known, row->cpu_ns);
-		table_number_if(table, row->delay_is_known, row->delay_ns);
-		table_number_if(table, row->cpu_is_known, row->blocked_ns);
-		table_number(table, row->blocked_ns - row->stopped_ns - row->unexplained_ns);
-		table_number(table, row->stopped_ns);
-		table_number(table, row->unexplained_ns);
-		table_number_if(table, row->peak_kb, row->peak_kb);
+		table_cells(table, row->lifetime_ns, cell_if(row->cpu_is_known, row->cpu_ns),
+			    cell_if(row->delay_is_known, row->delay_ns), cell_if(row->cpu_is_known, row->blocked_ns),
+			    row->blocked_ns - row->stopped_ns - row->unexplained_ns, row->stopped_ns,
+			    row->unexplained_ns, cell_if(row->peak_kb, row->peak_kb));
 	}
 	free(rows.items);
 	free(rows.unrecorded);

@@ -124,8 +124,7 @@ void envelope_file(const char *path)
 	bool is_file = !stat(path, &s) && S_ISREG(s.st_mode);
 
 	table_has(&t, COL_PATH, COL_BYTES);
-	table_text(&t, path);
-	table_number_if(&t, is_file, is_file ? (uint64_t)s.st_size : 0);
+	table_cells(&t, path, cell_if(is_file, is_file ? (uint64_t)s.st_size : 0));
 	envelope_table("written", &t, 1);
 }
 
