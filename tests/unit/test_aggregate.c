@@ -223,3 +223,30 @@ Test(aggregate, sorts_by_total_then_by_name)
 	cr_assert_str_eq(aggregate_field(&s.rows[2], 9), "");
 	aggregate_done(&s);
 }
+
+struct kept {
+	uint64_t weight;
+};
+
+ROW_COMPARATOR(heavier_first, struct kept, order_of(b->weight, a->weight))
+
+Test(aggregate, keeps_what_a_report_has_of_a_row_and_sorts_by_it)
+{
+	static const uint64_t weights[] = {5, 7, 7, 6};
+	struct aggregate s = {0};
+
+	for (size_t i = 0; i < 4; i++) {
+		uint32_t row = aggregate_row(&s, &"a\0b\0c\0d"[2 * i], 2);
+		struct kept *kept = aggregate_more(&s, row, sizeof(*kept));
+
+		cr_expect_eq(kept->weight, 0);
+		kept->weight = weights[i];
+		cr_expect_eq(aggregate_more(&s, row, sizeof(*kept)), kept);
+	}
+	aggregate_sort_by(&s, heavier_first);
+	for (size_t i = 0; i < 4; i++) {
+		cr_expect_str_eq(aggregate_field(&s.rows[i], 0), &"b\0c\0d\0a"[2 * i]);
+		cr_expect_eq(((const struct kept *)s.rows[i].more)->weight, i < 2 ? 7 : 7 - i + 1);
+	}
+	aggregate_done(&s);
+}

@@ -51,6 +51,13 @@ void aggregate_remember(struct aggregate *s, uint64_t a, uint64_t b, uint32_t ro
 	*map_put(&s->cache, a, b, NULL) = row;
 }
 
+void *aggregate_more(struct aggregate *s, uint32_t row, size_t size)
+{
+	if (!s->rows[row].more)
+		s->rows[row].more = mem_alloc(size);
+	return s->rows[row].more;
+}
+
 static void keep_value(struct aggregate_row *r, uint64_t value)
 {
 	mem_append(r->values, r->value_count, r->value_capacity, value);
@@ -384,6 +391,7 @@ bool aggregate_load(struct aggregate *part, struct bytes *from)
 		plain.value_capacity = plain.values ? plain.value_count : 0;
 		plain.value_count = plain.value_capacity;
 		plain.buckets = NULL;
+		plain.more = NULL;
 		*r = plain;
 		r->buckets = load_buckets(!part->pass, from);
 	}
@@ -424,11 +432,36 @@ const char *aggregate_field(const struct aggregate_row *r, size_t i)
 	return field_of_text(r->key, r->key_size, i);
 }
 
+struct row_order {
+	const struct aggregate_row *rows;
+	int (*compare)(const void *, const void *);
+};
+
+static int rows_in_order(size_t a, size_t b, const void *context)
+{
+	const struct row_order *order = context;
+
+	return order->compare(&order->rows[a], &order->rows[b]);
+}
+
+void aggregate_sort_by(struct aggregate *s, int (*compare)(const void *, const void *))
+{
+	SCOPED_MEMORY size_t *order = places_in_order(s->count, rows_in_order, &(struct row_order){s->rows, compare});
+	struct aggregate_row *rows = mem_alloc((s->count + 1) * sizeof(*rows));
+
+	for (size_t i = 0; i < s->count; i++)
+		rows[i] = s->rows[order[i]];
+	free(s->rows);
+	s->rows = rows;
+	s->capacity = s->count + 1;
+}
+
 void aggregate_done(struct aggregate *s)
 {
 	for (size_t i = 0; i < s->count; i++) {
 		free(s->rows[i].values);
 		free(s->rows[i].buckets);
+		free(s->rows[i].more);
 	}
 	free(s->rows);
 	interner_done(&s->keys);

@@ -19,6 +19,7 @@ struct aggregate_row {
 	bool has_no_median; /* some values are known by their sums only */
 	uint64_t report_value; /* free for use by the report */
 	const void *of;	       /* likewise: what the row is about */
+	void *more;	       /* see aggregate_more; NULL: nothing */
 	/* search for the median: values are stored, or counted in buckets of [low, low + width) */
 	uint64_t *values, *buckets;
 	size_t value_count, value_capacity;
@@ -54,6 +55,10 @@ void aggregate_add_sum(struct aggregate *s, uint32_t row, uint64_t count, uint64
 /* Adds several values of which only the sum is known: median, minimum and deviation become invalid. */
 void aggregate_add_total(struct aggregate *s, uint32_t row, uint64_t count, uint64_t total);
 
+/* What a report keeps of a row beside its values: zeroed, of one type in an aggregate, and freed with it.
+ * struct file_sums *r = aggregate_more(&f->keys, row, sizeof(*r)) */
+void *aggregate_more(struct aggregate *s, uint32_t row, size_t size);
+
 /* Ends a pass. True: the caller adds all values once more. */
 bool aggregate_next_pass(struct aggregate *s);
 
@@ -71,6 +76,18 @@ bool aggregate_load(struct aggregate *part, struct bytes *from);
 
 /* Sorts by total in descending order, then by key. Row numbers are invalid afterwards. */
 void aggregate_sort(struct aggregate *s);
+/* Likewise by another comparator of rows, as for qsort; the sort is stable. */
+void aggregate_sort_by(struct aggregate *s, int (*compare)(const void *, const void *));
+/* Such a comparator by what a report keeps of its rows; `order` is an expression of a and b, and of row_a and row_b. */
+#define ROW_COMPARATOR(name, type, order)                                          \
+	static int name(const void *left, const void *right)                       \
+	{                                                                          \
+		const struct aggregate_row *row_a = left, *row_b = right;          \
+		const type *a = row_a->more;                                       \
+		const type *b = row_b->more;                                       \
+                                                                                   \
+		return order;                                                      \
+	}
 
 /* Sample standard deviation: the squared differences are divided by count - 1. 0 for a single value. */
 double aggregate_deviation(const struct aggregate_row *row);

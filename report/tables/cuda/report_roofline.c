@@ -23,9 +23,7 @@ struct roofline {
 	const struct report_context *context;
 	struct attribution attribution;
 	bool by_line;
-	struct aggregate keys; /* fields: name, type and device, which are not shown */
-	struct roof *roofs;    /* by row of keys */
-	size_t count, capacity;
+	struct aggregate keys; /* fields: name, type and device, which are not shown; with struct roof */
 	uint64_t other_ns, other_count; /* kernels whose operations are not known */
 };
 
@@ -46,19 +44,18 @@ static void name_of_line(struct roofline *r, const struct image *image, uint32_t
 
 static struct roof *roof_of(struct roofline *r, struct buffer *key, const struct ops_rate *rate, uint32_t device)
 {
-	uint32_t row;
+	struct roof *roof;
 
 	buffer_add(key, "", 1);
 	buffer_print(key, "%d %d %u %.0f%c", (int)rate->type, rate->on_tensor_cores, device, rate->peak, 0);
-	row = aggregate_row(&r->keys, key->data, key->size);
-	while (r->count <= row) {
-		mem_append(r->roofs, r->count, r->capacity, (struct roof){.has_bytes = true,
-									  .type = rate->type,
-									  .on_tensor_cores = rate->on_tensor_cores,
-									  .peak = rate->peak,
-									  .bandwidth = rate->bandwidth});
-	}
-	return &r->roofs[row];
+	roof = aggregate_more(&r->keys, aggregate_row(&r->keys, key->data, key->size), sizeof(*roof));
+	if (!roof->count)
+		*roof = (struct roof){.has_bytes = true,
+				      .type = rate->type,
+				      .on_tensor_cores = rate->on_tensor_cores,
+				      .peak = rate->peak,
+				      .bandwidth = rate->bandwidth};
+	return roof;
 }
 
 static void add_kernel(void *context, const struct image *image, const struct op *op, const struct ops_rate *rate,
@@ -113,26 +110,21 @@ static void roof_cells(const struct roof *roof, struct table *table)
 	rate_if(table, is_bound_known, 100 * reached / attainable);
 }
 
-static int roofs_in_order(size_t i, size_t k, const void *context)
-{
-	const struct roofline *r = context;
-
-	return order_of(r->roofs[k].ns, r->roofs[i].ns) ?: strcmp(r->keys.rows[i].key, r->keys.rows[k].key);
-}
+ROW_COMPARATOR(roofs_in_order, struct roof, order_of(b->ns, a->ns) ?: strcmp(row_a->key, row_b->key))
 
 static void roofline_fill(struct roofline *r, struct table *table)
 {
-	SCOPED_MEMORY size_t *order = places_in_order(r->count, roofs_in_order, r);
 	uint64_t all = r->other_ns;
 
-	for (size_t i = 0; i < r->count; i++)
-		all += r->roofs[i].ns;
-	for (size_t i = 0; i < r->count; i++) {
-		const struct roof *roof = &r->roofs[order[i]];
+	aggregate_sort_by(&r->keys, roofs_in_order);
+	for (size_t i = 0; i < r->keys.count; i++)
+		all += ((const struct roof *)r->keys.rows[i].more)->ns;
+	array_each(const struct aggregate_row, row, r->keys.rows, r->keys.count) {
+		const struct roof *roof = row->more;
 
 		table_cells(table, share_percent((double)roof->ns, (double)all), roof->ns, roof->count);
 		roof_cells(roof, table);
-		table_text(table, aggregate_field(&r->keys.rows[order[i]], 0));
+		table_text(table, aggregate_field(row, 0));
 	}
 	if (r->other_count) {
 		table_cells(table, share_percent((double)r->other_ns, (double)all), r->other_ns, r->other_count);
@@ -150,14 +142,13 @@ static void run_roofline(const struct report_context *c, bool by_line, struct ta
 		  COL_ATTAINABLE_GFLOP_PER_S, COL_ATTAINABLE_PERCENT, by_line ? COL_LINE : COL_NAME);
 	if (ops_may_know_work(c->model))
 		ops_visit(c, &r, add_kernel);
-	if (r.count)
+	if (r.keys.count)
 		roofline_fill(&r, table);
 	else
 		table_lacks(table, "no kernel whose FLOPs are known: record with -t cublas,cudnn or "
 				   "--pytorch=autograd-shapes-nvtx");
 	attribution_done(&r.attribution);
 	aggregate_done(&r.keys);
-	free(r.roofs);
 }
 
 void report_roofline(const struct report_context *c, struct table *table)

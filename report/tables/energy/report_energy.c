@@ -122,24 +122,23 @@ struct kernel_energy {
 
 struct energy_kernels {
 	struct scan *scan;
-	struct aggregate keys; /* fields: device, name */
-	struct kernel_energy *rows;
-	size_t count, capacity;
+	struct aggregate keys; /* fields: device, name; with struct kernel_energy */
 	struct map known; /* image and operation -> row + 1 */
 };
 
-static size_t row_of(struct energy_kernels *k, const struct energy_source *source, const char *name)
+static uint32_t row_of(struct energy_kernels *k, const struct energy_source *source, const char *name)
 {
 	SCOPED(buffer) key = {0};
-	size_t row;
 
 	energy_source_name(k->scan->context->model, source, &key);
 	buffer_add(&key, "", 1);
 	buffer_field(&key, name);
-	row = aggregate_row(&k->keys, key.data, key.size);
-	while (k->count <= row)
-		mem_append(k->rows, k->count, k->capacity, (struct kernel_energy){0});
-	return row;
+	return aggregate_row(&k->keys, key.data, key.size);
+}
+
+static struct kernel_energy *energy_at(struct energy_kernels *k, uint32_t row)
+{
+	return aggregate_more(&k->keys, row, sizeof(struct kernel_energy));
 }
 
 static void kernel_add(struct scan *s, const struct device_record *r)
@@ -162,7 +161,7 @@ static void kernel_add(struct scan *s, const struct device_record *r)
 	}
 	if (!*known)
 		return;
-	row = &k->rows[*known - 1];
+	row = energy_at(k, (uint32_t)*known - 1);
 	row->joules += energy_of_record(s->context, s->image, r);
 	row->ns += r->duration_ns;
 	row->count++;
@@ -173,44 +172,36 @@ static void rest_add(struct energy_kernels *k, const struct energy_share *share)
 {
 	double rest = share->kernels + share->copies;
 	SCOPED(buffer) name = {0};
-	size_t row;
+	struct kernel_energy *idle;
 
 	energy_source_name(k->scan->context->model, share->source, &name);
-	for (size_t i = 0; i < k->count; i++)
+	for (uint32_t i = 0; i < k->keys.count; i++)
 		if (!strcmp(aggregate_field(&k->keys.rows[i], 0), buffer_string(&name)))
-			rest -= k->rows[i].joules;
-	row = row_of(k, share->source, "(idle)");
-	k->rows[row].joules = share->idle;
-	k->rows[row].ns = energy_duration_ns(share->source) - share->busy_ns;
-	if (rest <= 1e-6 * (share->kernels + share->copies))
-		return;
-	row = row_of(k, share->source, "(other operations)"); /* may move the rows */
-	k->rows[row].joules = rest;
+			rest -= energy_at(k, i)->joules;
+	idle = energy_at(k, row_of(k, share->source, "(idle)"));
+	idle->joules = share->idle;
+	idle->ns = energy_duration_ns(share->source) - share->busy_ns;
+	if (rest > 1e-6 * (share->kernels + share->copies))
+		energy_at(k, row_of(k, share->source, "(other operations)"))->joules = rest;
 }
 
-static int compare_rows(size_t a, size_t b, const void *context)
-{
-	const struct energy_kernels *k = context;
+ROW_COMPARATOR(by_energy, struct kernel_energy, (b->joules > a->joules) - (b->joules < a->joules))
 
-	return (k->rows[b].joules > k->rows[a].joules) - (k->rows[b].joules < k->rows[a].joules);
-}
-
-static void kernel_rows(const struct energy_kernels *k, struct table *table)
+static void kernel_rows(struct energy_kernels *k, struct table *table)
 {
-	SCOPED_MEMORY size_t *order = places_in_order(k->count, compare_rows, k);
 	double all = 0;
 
-	for (size_t i = 0; i < k->count; i++)
-		all += k->rows[i].joules;
-	for (size_t i = 0; i < k->count; i++) {
-		const struct kernel_energy *row = &k->rows[order[i]];
+	for (uint32_t i = 0; i < k->keys.count; i++)
+		all += energy_at(k, i)->joules;
+	aggregate_sort_by(&k->keys, by_energy);
+	array_each(const struct aggregate_row, key, k->keys.rows, k->keys.count) {
+		const struct kernel_energy *row = key->more;
 
 		table_cells(table, share_percent(row->joules, all));
 		joules_cell(table, row->joules);
 		table_cells(table, cell_if(row->ns, row->ns), cell_if(row->count, row->count));
 		tenth_if(table, row->ns, row->joules / ((double)row->ns / 1e9));
-		table_cells(table, aggregate_field(&k->keys.rows[order[i]], 0),
-			    aggregate_field(&k->keys.rows[order[i]], 1));
+		table_cells(table, aggregate_field(key, 0), aggregate_field(key, 1));
 	}
 }
 
@@ -237,5 +228,4 @@ void report_energy_kern_sum(const struct report_context *c, struct table *table)
 	kernel_rows(&k, table);
 	aggregate_done(&k.keys);
 	map_done(&k.known);
-	free(k.rows);
 }

@@ -24,9 +24,7 @@ struct jax_ops {
 	const struct clock_map *clock;
 	struct jax_ranges ranges;
 	struct jax_modules modules;
-	struct aggregate keys; /* FIELDS fields: operation, module, function, source, scope, line */
-	struct op_sum *items;  /* by row of keys */
-	size_t count, capacity;
+	struct aggregate keys; /* FIELDS fields: operation, module, function, source, scope, line; with struct op_sum */
 	size_t op, function; /* the innermost ranges around a call; NVTX_NO_PARENT: none */
 };
 
@@ -42,9 +40,7 @@ static struct op_sum *sum_of(struct jax_ops *o, const char *op, size_t module, s
 		     function == NVTX_NO_PARENT ? "" : interner_field(&r->names, r->places[function].name, 0), 0,
 		     source_names[source], 0, origin ? origin->scope : "", 0, origin ? origin->line : "");
 	row = aggregate_row(&o->keys, key.data, key.size + 1);
-	while (o->count <= row)
-		list_add(o, (struct op_sum){0});
-	return &o->items[row];
+	return aggregate_more(&o->keys, row, sizeof(struct op_sum));
 }
 
 static const char *op_name(const struct jax_ops *o, size_t node)
@@ -139,27 +135,19 @@ static bool ops_add_image(struct jax_ops *o, const struct image *image)
 	return is_jax;
 }
 
-static int ops_in_order(size_t i, size_t k, const void *context)
-{
-	const struct jax_ops *o = context;
-
-	return order_of(o->items[k].device_ns, o->items[i].device_ns) ?:
-	       order_of(o->items[k].host_ns, o->items[i].host_ns) ?:
-	       memcmp(o->keys.rows[i].key, o->keys.rows[k].key,
-		      o->keys.rows[i].key_size < o->keys.rows[k].key_size ? o->keys.rows[i].key_size
-									   : o->keys.rows[k].key_size);
-}
+ROW_COMPARATOR(ops_in_order, struct op_sum,
+	       order_of(b->device_ns, a->device_ns) ?: order_of(b->host_ns, a->host_ns) ?:
+	       memcmp(row_a->key, row_b->key, smaller_of(row_a->key_size, row_b->key_size)))
 
 static void ops_fill(struct jax_ops *o, struct table *table)
 {
-	SCOPED_MEMORY size_t *order = places_in_order(o->count, ops_in_order, o);
 	uint64_t all = 0;
 
-	for (size_t i = 0; i < o->count; i++)
-		all += o->items[i].device_ns;
-	for (size_t i = 0; i < o->count; i++) {
-		const struct op_sum *s = &o->items[order[i]];
-		const struct aggregate_row *row = &o->keys.rows[order[i]];
+	aggregate_sort_by(&o->keys, ops_in_order);
+	for (size_t i = 0; i < o->keys.count; i++)
+		all += ((const struct op_sum *)o->keys.rows[i].more)->device_ns;
+	array_each(const struct aggregate_row, row, o->keys.rows, o->keys.count) {
+		const struct op_sum *s = row->more;
 
 		table_cells(table, share_percent((double)s->device_ns, (double)all), s->device_ns, s->kernels,
 			    s->host_ns, s->instances, aggregate_field(row, 0));
@@ -179,7 +167,6 @@ void report_jax_ops_sum(const struct report_context *c, struct table *table)
 	for (size_t i = 0; i < c->model->image_count; i++)
 		is_jax |= ops_add_image(&o, &c->model->images[i]);
 	ops_fill(&o, table);
-	free(o.items);
 	aggregate_done(&o.keys);
 	if (!table_rows(table))
 		table_lacks(table, "%s",

@@ -20,8 +20,6 @@ struct overlaps {
 	const struct trace_thread *thread;
 	bool is_posted, may_be_done;
 	uint64_t begin, inside; /* ticks: end of the first nonblocking call; in MPI since then */
-	struct overlap *items;	/* by row */
-	size_t count, capacity;
 	struct attribution attribution;
 };
 
@@ -54,15 +52,13 @@ static void add_wait(struct scan *s, const struct event *e)
 	uint64_t stack = event_stack(e), start = event_start(e),
 		 before = all->begin + all->inside;
 	uint32_t row = scan_row_of(s, start, (uint64_t)e->id << 48 | stack, line_key, e);
+	struct overlap *overlap = aggregate_more(s->aggregate, row, sizeof(*overlap));
 
-	while (all->count <= row)
-		list_add(all, (struct overlap){0});
 	aggregate_add(s->aggregate, row, clock_map_duration(s->clock, e->duration));
-	s->aggregate->rows[row].report_value = row;
 	if (!all->is_posted)
 		return;
-	all->items[row].phases++;
-	all->items[row].between_ns += start > before ? clock_map_duration(s->clock, start - before) : 0;
+	overlap->phases++;
+	overlap->between_ns += start > before ? clock_map_duration(s->clock, start - before) : 0;
 	all->is_posted = false;
 }
 
@@ -87,11 +83,14 @@ static void visit(struct scan *s, const struct event *e)
 	}
 }
 
-static void fill_row(const struct report_context *c, const struct aggregate_row *r, const struct overlap *o,
-		     struct table *table)
+static void fill_row(const struct report_context *c, const struct aggregate_row *r, struct table *table)
 {
-	size_t field = by_key_cell(c, table, r);
+	const struct overlap *o = r->more;
+	size_t field;
 
+	if (!(o->between_ns + r->total))
+		return;
+	field = by_key_cell(c, table, r);
 	table_cells(table, o->phases, o->between_ns, r->count, r->total,
 		    100 * (double)o->between_ns / (double)(o->between_ns + r->total), aggregate_field(r, field),
 		    aggregate_field(r, field + 1));
@@ -116,8 +115,6 @@ void report_mpi_overlap_sum(const struct report_context *c, struct table *table)
 	}
 	aggregate_sort(&sum);
 	for (size_t i = 0; i < sum.count; i++)
-		if (all.items[sum.rows[i].report_value].between_ns + sum.rows[i].total)
-			fill_row(c, &sum.rows[i], &all.items[sum.rows[i].report_value], table);
+		fill_row(c, &sum.rows[i], table);
 	attribution_done(&all.attribution);
-	free(all.items);
 }

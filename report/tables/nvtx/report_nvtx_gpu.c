@@ -181,13 +181,8 @@ struct nvtx_group {
 	uint64_t range_ns, calls, levels, children;
 };
 
-struct groups {
-	struct aggregate aggregate; /* of projected durations */
-	struct nvtx_group *items;   /* by its rows */
-	size_t capacity;
-};
-
-static void add_groups(struct groups *g, const struct projecting *p)
+/* The rows are of projected durations, with struct nvtx_group. */
+static void add_groups(struct aggregate *groups, const struct projecting *p)
 {
 	const struct clock_map *clock = &p->context->model->machines[p->tree.image->machine].clock;
 	SCOPED_MEMORY uint32_t *children = count_children(p);
@@ -195,37 +190,30 @@ static void add_groups(struct groups *g, const struct projecting *p)
 	for (size_t i = 0; i < p->tree.count; i++) {
 		const struct nvtx_node *n = &p->tree.nodes[i];
 		SCOPED(buffer) key = {0};
-		size_t before = g->aggregate.count;
+		struct nvtx_group *g;
 		uint32_t row;
 
 		if (!p->projections[i].calls)
 			continue;
 		nvtx_tree_sum_name(&p->tree, i, &key);
 		buffer_print(&key, "%c%s%c", 0, range_style(n), 0);
-		row = aggregate_row(&g->aggregate, key.data, key.size);
-		if (g->aggregate.count > before) {
-			g->items = mem_grow(g->items, row, &g->capacity, sizeof(*g->items));
-			g->items[row] = (struct nvtx_group){0};
-		}
-		aggregate_add(&g->aggregate, row, p->projections[i].end_ns - p->projections[i].start_ns);
-		if (g->aggregate.pass)
+		row = aggregate_row(groups, key.data, key.size);
+		g = aggregate_more(groups, row, sizeof(*g));
+		aggregate_add(groups, row, p->projections[i].end_ns - p->projections[i].start_ns);
+		if (groups->pass)
 			continue;
-		g->items[row].range_ns += clock_map_duration(clock, n->end - n->start);
-		g->items[row].calls += p->projections[i].calls;
-		g->items[row].levels += n->level;
-		g->items[row].children += children[i];
+		g->range_ns += clock_map_duration(clock, n->end - n->start);
+		g->calls += p->projections[i].calls;
+		g->levels += n->level;
+		g->children += children[i];
 	}
 }
 
-static int kernels_by_total(size_t a, size_t b, const void *context)
-{
-	const struct aggregate_row *rows = context;
+COMPARATOR(groups_by_total, struct aggregate_row, order_of(b->total, a->total))
 
-	return order_of(rows[b].total, rows[a].total);
-}
-
-static void group_row(struct table *table, const struct aggregate_row *r, const struct nvtx_group *g)
+static void group_row(struct table *table, const struct aggregate_row *r)
 {
+	const struct nvtx_group *g = r->more;
 	double count = (double)r->count;
 
 	table_cells(table, aggregate_field(r, 0), aggregate_field(r, 1), r->total, g->range_ns, r->count,
@@ -237,8 +225,7 @@ static void group_row(struct table *table, const struct aggregate_row *r, const 
 void report_nvtx_gpu_proj_sum(const struct report_context *c, struct table *table)
 {
 	struct projecting p = {.context = c};
-	struct groups g = {0};
-	SCOPED_MEMORY size_t *order = NULL;
+	SCOPED(aggregate) groups = {0};
 
 	table_has(table, COL_RANGE, COL_STYLE, COL_TOTAL_PROJ_TIME_NS, COL_TOTAL_RANGE_TIME_NS, COL_RANGE_INSTANCES,
 		  COL_PROJ_AVG_NS, COL_PROJ_MED_NS, COL_PROJ_MIN_NS, COL_PROJ_MAX_NS, COL_PROJ_STDDEV_NS,
@@ -246,15 +233,13 @@ void report_nvtx_gpu_proj_sum(const struct report_context *c, struct table *tabl
 	do
 		for (size_t i = 0; i < c->model->image_count; i++) {
 			projecting_image(&p, &c->model->images[i]);
-			add_groups(&g, &p);
+			add_groups(&groups, &p);
 			projecting_done(&p);
 		}
-	while (aggregate_next_pass(&g.aggregate));
-	order = places_in_order(g.aggregate.count, kernels_by_total, g.aggregate.rows);
-	for (size_t i = 0; i < g.aggregate.count; i++)
-		group_row(table, &g.aggregate.rows[order[i]], &g.items[order[i]]);
-	free(g.items);
-	aggregate_done(&g.aggregate);
+	while (aggregate_next_pass(&groups));
+	aggregate_sort_by(&groups, groups_by_total);
+	for (size_t i = 0; i < groups.count; i++)
+		group_row(table, &groups.rows[i]);
 	device_none(c->model, table);
 }
 
@@ -263,7 +248,7 @@ void report_nvtx_gpu_proj_sum(const struct report_context *c, struct table *tabl
 struct nvtx_kernels {
 	struct projecting p;
 	struct aggregate aggregate;
-	struct map ranges; /* (row, range) that occurred; (row, ~0) -> number of ranges */
+	struct map ranges; /* (row, range) that occurred; report_value: how many of the row */
 	size_t first;	   /* number of the tree's first range */
 	const struct device_record *record;
 	const char *kernel;
@@ -295,8 +280,7 @@ static void kernels_add(struct nvtx_kernels *k, const char *range, const char *h
 	if (k->aggregate.pass || !id)
 		return;
 	map_put(&k->ranges, row, id, &is_new);
-	if (is_new)
-		++*map_put(&k->ranges, row, UINT64_MAX, NULL);
+	k->aggregate.rows[row].report_value += is_new;
 }
 
 static void add_to_range(void *context, size_t node)
@@ -333,24 +317,22 @@ static void visit_kernels(void *context, const struct correlated *call)
 	}
 }
 
-static int by_range(size_t left, size_t right, const void *rows)
+static int compare_threads(const struct kernels_key *a, const struct kernels_key *b)
 {
-	const struct aggregate_row *a = (const struct aggregate_row *)rows + left,
-				   *b = (const struct aggregate_row *)rows + right;
-	const struct kernels_key *x = (const void *)a->key, *y = (const void *)b->key;
-
-	return strcmp(kernels_name(a, 0), kernels_name(b, 0)) ?: order_of(x->pid, y->pid) ?: order_of(x->tid, y->tid)
-	       ?: order_of(b->total, a->total) ?: strcmp(kernels_name(a, 2), kernels_name(b, 2));
+	return order_of(a->pid, b->pid) ?: order_of(a->tid, b->tid);
 }
 
-static void kernels_add_line(struct table *table, struct nvtx_kernels *k, size_t row)
+COMPARATOR(by_range, struct aggregate_row,
+	   strcmp(kernels_name(a, 0), kernels_name(b, 0)) ?:
+	   compare_threads((const void *)a->key, (const void *)b->key) ?: order_of(b->total, a->total) ?:
+	   strcmp(kernels_name(a, 2), kernels_name(b, 2)))
+
+static void kernels_add_line(struct table *table, const struct aggregate_row *r)
 {
-	const struct aggregate_row *r = &k->aggregate.rows[row];
 	const struct kernels_key *key = (const void *)r->key;
-	const uint64_t *ranges = map_find(&k->ranges, row, UINT64_MAX);
 
 	table_cells(table, kernels_name(r, 0), kernels_name(r, 1), key->pid, cell_if(key->tid, key->tid),
-		    ranges ? *ranges : 0, r->count, r->total, (double)r->total / (double)r->count);
+		    r->report_value, r->count, r->total, (double)r->total / (double)r->count);
 	spread_cells(table, r);
 	table_text(table, kernels_name(r, 2));
 }
@@ -358,7 +340,6 @@ static void kernels_add_line(struct table *table, struct nvtx_kernels *k, size_t
 void report_nvtx_kern_sum(const struct report_context *c, struct table *table)
 {
 	struct nvtx_kernels k = {.p = {.context = c}};
-	SCOPED_MEMORY size_t *order = NULL;
 
 	table_has(table, COL_NVTX_RANGE, COL_STYLE, COL_PID, COL_TID, COL_NVTX_INST, COL_KERN_INST, COL_TOTAL_TIME_NS,
 		  COL_AVG_NS, COL_MED_NS, COL_MIN_NS, COL_MAX_NS, COL_STDDEV_NS, COL_KERNEL_NAME);
@@ -371,9 +352,9 @@ void report_nvtx_kern_sum(const struct report_context *c, struct table *table)
 			nvtx_tree_done(&k.p.tree);
 		}
 	} while (aggregate_next_pass(&k.aggregate));
-	order = places_in_order(k.aggregate.count, by_range, k.aggregate.rows);
+	aggregate_sort_by(&k.aggregate, by_range);
 	for (size_t i = 0; i < k.aggregate.count; i++)
-		kernels_add_line(table, &k, order[i]);
+		kernels_add_line(table, &k.aggregate.rows[i]);
 	aggregate_done(&k.aggregate);
 	map_done(&k.ranges);
 	device_none(c->model, table);

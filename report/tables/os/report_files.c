@@ -22,9 +22,7 @@ struct files_scan {
 	enum traffic_of of;
 	const struct image *image; /* of the descriptors */
 	struct descriptor_search descriptors;
-	struct aggregate keys; /* only for the keys; the numbers are in rows, in the same order */
-	struct file_sums *rows;
-	size_t row_count, row_capacity;
+	struct aggregate keys; /* with struct file_sums */
 };
 
 static void enter_image(struct files_scan *f)
@@ -53,17 +51,11 @@ static bool files_key(struct scan *s, const void *descriptor, struct buffer *fie
 	return true;
 }
 
-static struct file_sums *files_sums(struct files_scan *f, uint32_t row)
-{
-	while (f->row_count <= row)
-		mem_append(f->rows, f->row_count, f->row_capacity, (struct file_sums){0});
-	return &f->rows[row];
-}
-
 static struct file_sums *files_row(struct files_scan *f, const struct descriptor *d, uint64_t start)
 {
-	return files_sums(f, scan_row_of(&f->scan, start, d ? d->text : UINT64_MAX,
-					 files_key, d));
+	uint32_t row = scan_row_of(&f->scan, start, d ? d->text : UINT64_MAX, files_key, d);
+
+	return aggregate_more(&f->keys, row, sizeof(struct file_sums));
 }
 
 static void files_add_moved(struct file_sums *r, enum traffic_role role, uint64_t transfers, uint64_t bytes)
@@ -217,7 +209,7 @@ static void files_add_not_seen(struct files_scan *f)
 		if (!read && !written)
 			continue;
 		f->scan.image = &m->images[m->processes[i].first_image];
-		r = files_sums(f, scan_row_of(&f->scan, 0, UINT64_MAX - 1, not_seen_key, NULL));
+		r = aggregate_more(&f->keys, scan_row_of(&f->scan, 0, UINT64_MAX - 1, not_seen_key, NULL), sizeof(*r));
 		r->read_bytes += read;
 		r->written_bytes += written;
 	}
@@ -226,12 +218,7 @@ static void files_add_not_seen(struct files_scan *f)
 
 /* ---- the table ---- */
 
-static int files_by_total(size_t a, size_t b, const void *context)
-{
-	const struct file_sums *rows = context;
-
-	return order_of(rows[b].total_ns, rows[a].total_ns);
-}
+ROW_COMPARATOR(files_by_total, struct file_sums, order_of(b->total_ns, a->total_ns))
 
 static void files_columns(const struct files_scan *f, struct table *table)
 {
@@ -246,16 +233,15 @@ static void files_columns(const struct files_scan *f, struct table *table)
 		  is_sockets ? COL_NONE : COL_MAPS, is_sockets ? COL_NONE : COL_MAPPED_BYTES);
 }
 
-static void files_fill_table(const struct files_scan *f, struct table *table)
+static void files_fill_table(struct files_scan *f, struct table *table)
 {
-	SCOPED_MEMORY size_t *order = places_in_order(f->row_count, files_by_total, f->rows);
 	double all = 0;
 
-	for (size_t i = 0; i < f->row_count; i++)
-		all += (double)f->rows[i].total_ns;
-	for (size_t i = 0; i < f->row_count; i++) {
-		const struct file_sums *r = &f->rows[order[i]];
-		const struct aggregate_row *key = &f->keys.rows[order[i]];
+	aggregate_sort_by(&f->keys, files_by_total);
+	for (size_t i = 0; i < f->keys.count; i++)
+		all += (double)((const struct file_sums *)f->keys.rows[i].more)->total_ns;
+	array_each(const struct aggregate_row, key, f->keys.rows, f->keys.count) {
+		const struct file_sums *r = key->more;
 		size_t field = by_key_cell(f->scan.context, table, key);
 
 		table_cells(table, share_percent((double)r->total_ns, all), r->total_ns, r->calls,
@@ -282,7 +268,6 @@ static void files_report_traffic(const struct report_context *c, struct table *t
 		files_add_not_seen(f);
 	files_fill_table(f, table);
 	aggregate_done(&f->keys);
-	free(f->rows);
 }
 
 void report_files(const struct report_context *c, struct table *table)

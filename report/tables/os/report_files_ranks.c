@@ -54,7 +54,7 @@ struct file_share {
 
 struct ranked_file {
 	uint64_t ns, opens, reads, read_bytes, writes, written_bytes;
-	uint64_t first_ns; /* of the first recorded open; UINT64_MAX: none */
+	uint64_t first_ns; /* of the first recorded open; 0: none */
 	uint32_t first_by;
 	uint64_t sharers, least_ns, most_ns, least_bytes, most_bytes;
 	uint32_t most_by;
@@ -66,8 +66,7 @@ struct file_ranks {
 	struct map places; /* file, sharer -> position in `shares` */
 	struct file_share *shares;
 	size_t share_count, share_capacity;
-	struct ranked_file *files; /* by row of the paths */
-	size_t file_count, file_capacity;
+	struct file_calls *calls; /* the rows of its paths are with struct ranked_file */
 };
 
 static struct file_share *share_of(struct file_ranks *r, uint32_t file, uint32_t sharer)
@@ -81,13 +80,6 @@ static struct file_share *share_of(struct file_ranks *r, uint32_t file, uint32_t
 			   (struct file_share){.file = file, .sharer = sharer});
 	}
 	return &r->shares[*place];
-}
-
-static struct ranked_file *file_at(struct file_ranks *r, uint32_t file)
-{
-	while (r->file_count <= file)
-		mem_append(r->files, r->file_count, r->file_capacity, (struct ranked_file){.first_ns = UINT64_MAX});
-	return &r->files[file];
 }
 
 /* Of a call on a path, only the directory is known. */
@@ -111,7 +103,7 @@ static void visit_rank(struct file_calls *f, const struct file_call *call)
 		return;
 	if (row == FILE_UNKNOWN)
 		row = aggregate_row(&f->paths, FILE_NOT_KNOWN, sizeof(FILE_NOT_KNOWN));
-	file = file_at(r, row);
+	file = aggregate_more(&f->paths, row, sizeof(*file));
 	share = share_of(r, row, sharer);
 	share->ns += call->ns;
 	share->bytes += call->bytes;
@@ -126,7 +118,7 @@ static void visit_rank(struct file_calls *f, const struct file_call *call)
 		uint64_t at = clock_map_ns(&r->model->machines[call->image->machine].clock, call->start_ticks);
 
 		file->opens += call->calls;
-		if (at < file->first_ns) {
+		if (!file->first_ns || at < file->first_ns) {
 			file->first_ns = at;
 			file->first_by = sharer;
 		}
@@ -136,7 +128,7 @@ static void visit_rank(struct file_calls *f, const struct file_call *call)
 static void files_spread(struct file_ranks *r)
 {
 	array_each(const struct file_share, s, r->shares, r->share_count) {
-		struct ranked_file *f = &r->files[s->file];
+		struct ranked_file *f = r->calls->paths.rows[s->file].more;
 		bool is_first = !f->sharers++;
 
 		if (is_first || s->ns < f->least_ns)
@@ -152,12 +144,8 @@ static void files_spread(struct file_ranks *r)
 	}
 }
 
-static int files_by_time(size_t a, size_t b, const void *context)
-{
-	const struct ranked_file *files = context;
-
-	return order_of(files[b].ns, files[a].ns);
-}
+/* Paths without a call that counts are last. */
+ROW_COMPARATOR(files_by_time, struct ranked_file, order_of(b ? b->ns + 1 : 0, a ? a->ns + 1 : 0))
 
 static void file_row(const struct file_ranks *r, const struct ranked_file *f, const char *path, double all,
 		     struct table *table)
@@ -165,20 +153,15 @@ static void file_row(const struct file_ranks *r, const struct ranked_file *f, co
 	table_cells(table, share_percent((double)f->ns, all), f->ns, f->sharers, f->opens, f->reads, f->read_bytes,
 		    f->writes, f->written_bytes, f->least_ns, f->most_ns, sharer_name(&r->sharers, f->most_by),
 		    f->least_bytes, f->most_bytes);
-	if (f->first_ns == UINT64_MAX) {
-		table_cells(table, NO_CELL, "");
-	} else {
-		table_cells(table, model_since_origin(r->model, f->first_ns), sharer_name(&r->sharers, f->first_by));
-	}
-	table_text(table, path);
+	table_cells(table, cell_if(f->first_ns, model_since_origin(r->model, f->first_ns)),
+		    f->first_ns ? sharer_name(&r->sharers, f->first_by) : "", path);
 }
 
 void report_files_rank_sum(const struct report_context *c, struct table *table)
 {
-	struct file_ranks r = {.model = c->model};
 	SCOPED_MEMORY struct file_calls *f = mem_alloc(sizeof(*f));
+	struct file_ranks r = {.model = c->model, .calls = f};
 	double all = 0;
-	SCOPED_MEMORY size_t *order = NULL;
 
 	table_has(table, COL_TIME_PERCENT, COL_TOTAL_TIME_NS, COL_RANKS, COL_OPENS, COL_READS, COL_READ_BYTES,
 		  COL_WRITES, COL_WRITTEN_BYTES, COL_LEAST_OF_A_RANK_NS, COL_MOST_OF_A_RANK_NS, COL_SLOWEST_RANK,
@@ -189,13 +172,11 @@ void report_files_rank_sum(const struct report_context *c, struct table *table)
 	f->more = &r;
 	file_calls_read(f, c);
 	files_spread(&r);
-	order = places_in_order(r.file_count, files_by_time, r.files);
-	for (size_t i = 0; i < r.file_count; i++)
-		all += (double)r.files[i].ns;
-	for (size_t i = 0; i < r.file_count; i++)
-		if (r.files[order[i]].sharers)
-			file_row(&r, &r.files[order[i]], file_path(f, (uint32_t)order[i]), all, table);
-	free(r.files);
+	aggregate_sort_by(&f->paths, files_by_time);
+	for (size_t i = 0; i < f->paths.count; i++)
+		all += f->paths.rows[i].more ? (double)((struct ranked_file *)f->paths.rows[i].more)->ns : 0;
+	for (size_t i = 0; i < f->paths.count && f->paths.rows[i].more; i++)
+		file_row(&r, f->paths.rows[i].more, file_path(f, (uint32_t)i), all, table);
 	free(r.shares);
 	map_done(&r.places);
 	sharers_done(&r.sharers);
@@ -225,10 +206,8 @@ struct size_of {
 };
 
 struct by_size {
-	struct aggregate keys;
+	struct aggregate keys; /* with struct size_sums */
 	struct scan scan;
-	struct size_sums *rows;
-	size_t row_count, row_capacity;
 };
 
 /* The number sorts the rows. */
@@ -259,31 +238,21 @@ static void visit_size(struct file_calls *f, const struct file_call *call)
 	if (!call->thread || (!call->transfers && call->calls))
 		return; /* a call of stdio that used the buffer only */
 	at = scan_row_of(&all->scan, call->start_ticks, of.is_write * SIZES + of.size, size_key, &of);
-	while (all->row_count <= at)
-		mem_append(all->rows, all->row_count, all->row_capacity, (struct size_sums){0});
 	all->keys.rows[at].report_value = of.size;
-	row = &all->rows[at];
+	row = aggregate_more(&all->keys, at, sizeof(*row));
 	row->calls += call->transfers;
 	row->counted += call->is_sum ? call->transfers : 0;
 	row->bytes += call->bytes;
 	row->ns += call->ns;
 }
 
-static int sizes_in_order(size_t a, size_t b, const void *context)
-{
-	const struct by_size *all = context;
-	const struct aggregate_row *x = &all->keys.rows[a], *y = &all->keys.rows[b];
-	size_t least = x->key_size < y->key_size ? x->key_size : y->key_size;
-	int order = memcmp(x->key, y->key, least);
-
-	return order ? order : order_of(x->key_size, y->key_size);
-}
+COMPARATOR(sizes_in_order, struct aggregate_row,
+	   memcmp(a->key, b->key, smaller_of(a->key_size, b->key_size)) ?: order_of(a->key_size, b->key_size))
 
 void report_files_size_sum(const struct report_context *c, struct table *table)
 {
 	SCOPED_MEMORY struct file_calls *f = mem_alloc(sizeof(*f));
 	struct by_size all = {.scan.context = c};
-	SCOPED_MEMORY size_t *order = NULL;
 
 	by_column(c, table);
 	table_has(table, COL_OPERATION, COL_SIZE_BYTES, COL_NUM_CALLS, COL_BY_MEAN, COL_BYTES, COL_TOTAL_TIME_NS);
@@ -291,15 +260,13 @@ void report_files_size_sum(const struct report_context *c, struct table *table)
 	f->visit = visit_size;
 	f->more = &all;
 	file_calls_read(f, c);
-	order = places_in_order(all.row_count, sizes_in_order, &all);
-	for (size_t i = 0; i < all.row_count; i++) {
-		const struct size_sums *row = &all.rows[order[i]];
-		const struct aggregate_row *key = &all.keys.rows[order[i]];
+	aggregate_sort_by(&all.keys, sizes_in_order);
+	array_each(const struct aggregate_row, key, all.keys.rows, all.keys.count) {
+		const struct size_sums *row = key->more;
 
 		table_cells(table, aggregate_field(key, by_key_cell(c, table, key)), sizes[key->report_value].name,
 			    row->calls, row->counted, row->bytes, row->ns);
 	}
-	free(all.rows);
 	aggregate_done(&all.keys);
 	file_calls_done(f);
 }
@@ -312,10 +279,8 @@ struct directory {
 
 struct directories {
 	struct sharers sharers;
-	struct aggregate keys; /* the directories */
+	struct aggregate keys; /* the directories, with struct directory */
 	struct map seen;       /* directory and sharer; directory and file << 32 | UINT32_MAX */
-	struct directory *rows;
-	size_t row_count, row_capacity;
 };
 
 /* Of the path; "(not known)" if the calls are known by function alone. */
@@ -324,11 +289,8 @@ static uint32_t directory_of(struct directories *all, const struct file_calls *f
 	const char *path = file_path(f, file), *slash = strrchr(path, '/');
 	size_t length = !slash ? strlen(path) : slash == path ? 1 : (size_t)(slash - path);
 	SCOPED_MEMORY char *name = mem_copy_text(path, length);
-	uint32_t row = aggregate_row(&all->keys, name, length + 1);
 
-	while (all->row_count <= row)
-		mem_append(all->rows, all->row_count, all->row_capacity, (struct directory){0});
-	return row;
+	return aggregate_row(&all->keys, name, length + 1);
 }
 
 static void visit_metadata(struct file_calls *f, const struct file_call *call)
@@ -341,7 +303,7 @@ static void visit_metadata(struct file_calls *f, const struct file_call *call)
 	if (call->metadata == METADATA_NONE)
 		return;
 	row = directory_of(all, f, call->file);
-	d = &all->rows[row];
+	d = aggregate_more(&all->keys, row, sizeof(*d));
 	map_put(&all->seen, row, sharer, &is_new);
 	d->sharers += is_new;
 	if (call->file != FILE_UNKNOWN && !is_directory(file_path(f, call->file))) {
@@ -357,18 +319,12 @@ static void visit_metadata(struct file_calls *f, const struct file_call *call)
 	d->failed_changes += call->metadata == METADATA_CHANGE ? call->failed : 0;
 }
 
-static int directories_by_time(size_t a, size_t b, const void *context)
-{
-	const struct directory *rows = context;
-
-	return order_of(rows[b].ns, rows[a].ns);
-}
+ROW_COMPARATOR(directories_by_time, struct directory, order_of(b->ns, a->ns))
 
 void report_files_meta_sum(const struct report_context *c, struct table *table)
 {
 	SCOPED_MEMORY struct file_calls *f = mem_alloc(sizeof(*f));
 	struct directories all = {0};
-	SCOPED_MEMORY size_t *order = NULL;
 
 	table_has(table, COL_TOTAL_TIME_NS, COL_RANKS, COL_FILES, COL_OPENS, COL_FAILED_OPENS, COL_STATS,
 		  COL_FAILED_STATS, COL_CHANGES, COL_FAILED_CHANGES, COL_DIRECTORY);
@@ -376,14 +332,13 @@ void report_files_meta_sum(const struct report_context *c, struct table *table)
 	f->visit = visit_metadata;
 	f->more = &all;
 	file_calls_read(f, c);
-	order = places_in_order(all.row_count, directories_by_time, all.rows);
-	for (size_t i = 0; i < all.row_count; i++) {
-		const struct directory *d = &all.rows[order[i]];
+	aggregate_sort_by(&all.keys, directories_by_time);
+	array_each(const struct aggregate_row, row, all.keys.rows, all.keys.count) {
+		const struct directory *d = row->more;
 
 		table_cells(table, d->ns, d->sharers, d->files, d->opens, d->failed_opens, d->stats, d->failed_stats,
-			    d->changes, d->failed_changes, aggregate_field(&all.keys.rows[order[i]], 0));
+			    d->changes, d->failed_changes, aggregate_field(row, 0));
 	}
-	free(all.rows);
 	map_done(&all.seen);
 	aggregate_done(&all.keys);
 	sharers_done(&all.sharers);

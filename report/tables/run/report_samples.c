@@ -36,10 +36,8 @@ struct samples_pass {
 	struct bucket *buckets;
 	size_t bucket_count, bucket_capacity;
 	struct map places; /* image, range and stack -> bucket */
-	struct aggregate names; /* row = position in shares */
+	struct aggregate names; /* with struct function_share */
 	struct map rows; /* image and place of a native frame, range or thread -> row + 1 */
-	struct function_share *shares;
-	size_t share_count, share_capacity;
 	uint64_t ns;
 	enum unit unit;
 };
@@ -64,6 +62,11 @@ static void samples_visit_sample(struct scan *s, const struct event *e)
 	w->buckets[*place].ns += samples_ns(e);
 }
 
+static struct function_share *share_at(struct samples_pass *w, uint64_t row)
+{
+	return aggregate_more(&w->names, (uint32_t)row, sizeof(struct function_share));
+}
+
 static uint32_t samples_make_row(struct scan *s, uint32_t range, const struct symbol_frame *f)
 {
 	struct samples_pass *w = s->more;
@@ -81,12 +84,10 @@ static uint32_t samples_make_row(struct scan *s, uint32_t range, const struct sy
 	else
 		buffer_text(&key, *f->module ? f->module : "?");
 	row = scan_row(s, &key);
-	while (w->share_count <= row) {
-		mem_append(w->shares, w->share_count, w->share_capacity,
-			   (struct function_share){.first_line = f->first_line});
-	}
-	if (w->shares[row].first_line != f->first_line)
-		w->shares[row].first_line = 0;
+	if (!w->names.rows[row].more)
+		share_at(w, row)->first_line = f->first_line;
+	else if (share_at(w, row)->first_line != f->first_line)
+		share_at(w, row)->first_line = 0;
 	return row;
 }
 
@@ -123,15 +124,13 @@ static void share_bucket(struct scan *s, size_t number, struct symbol_frame *fra
 		count = 1;
 	}
 	for (size_t i = 0; i < count; i++) {
-		uint32_t row;
 		struct function_share *share;
 
 		if (w->unit == PYTHON_FUNCTIONS && !frames[i].is_python) {
 			is_native = is_native || !frames[i].is_interpreter;
 			continue;
 		}
-		row = samples_name_row(s, b->range, &frames[i]); /* may move the shares */
-		share = &w->shares[row];
+		share = share_at(w, samples_name_row(s, b->range, &frames[i]));
 		if (!is_found) {
 			share->self_count += b->count;
 			share->self_ns += b->ns;
@@ -179,7 +178,7 @@ static void samples_count_call(void *context, const struct nvtx_range *r)
 	if (is_new)
 		*row = samples_count_range(c, r, range);
 	if (*row)
-		w->shares[*row - 1].calls++;
+		share_at(w, *row - 1)->calls++;
 }
 
 static void count_calls(struct scan *s, const struct image *image)
@@ -194,22 +193,14 @@ static void count_calls(struct scan *s, const struct image *image)
 	nvtx_functions_done(&c.functions);
 }
 
-static int samples_by_self(size_t i, size_t k, const void *context)
-{
-	const struct samples_pass *w = context;
-	const struct function_share *a = &w->shares[i], *b = &w->shares[k];
-
-	return order_of(b->self_ns, a->self_ns) ?: order_of(b->ns, a->ns) ?:
-	       strcmp(w->names.rows[i].key, w->names.rows[k].key);
-}
+ROW_COMPARATOR(samples_by_self, struct function_share,
+	       order_of(b->self_ns, a->self_ns) ?: order_of(b->ns, a->ns) ?: strcmp(row_a->key, row_b->key))
 
 static void samples_fill_table(const struct report_context *c, struct samples_pass *w, struct table *table)
 {
-	SCOPED_MEMORY size_t *order = places_in_order(w->share_count, samples_by_self, w);
-
-	for (size_t i = 0; i < w->share_count; i++) {
-		const struct function_share *share = &w->shares[order[i]];
-		const struct aggregate_row *row = &w->names.rows[order[i]];
+	aggregate_sort_by(&w->names, samples_by_self);
+	array_each(const struct aggregate_row, row, w->names.rows, w->names.count) {
+		const struct function_share *share = row->more;
 		size_t field;
 
 		if (!share->counted)
@@ -247,7 +238,6 @@ static void samples_report(const struct report_context *c, enum unit unit, struc
 		count_calls(&s, &c->model->images[i]);
 	samples_fill_table(c, &w, table);
 	free(w.buckets);
-	free(w.shares);
 	map_done(&w.places);
 	map_done(&w.rows);
 	aggregate_done(&w.names);
