@@ -113,6 +113,18 @@ uint64_t *map_find_again(struct map *m, uint64_t a, uint64_t b);
 /* Like map_find, created with value 0 if it does not exist; *ret_new (may be NULL) is set to whether it was created. */
 uint64_t *map_put(struct map *m, uint64_t a, uint64_t b, bool *ret_new);
 void map_remove(struct map *m, uint64_t a, uint64_t b);
+/* The place in an array of what (a, b) identifies, of which the map has the place; the last argument is appended to the
+ * array if there is none yet. That may move the array: neither &array[map_place(...)] nor an item that itself appends
+ * to the array is right. */
+#define map_place(map, a, b, array, count, capacity, ...)                              \
+	({                                                                             \
+		bool is_new_;                                                          \
+		uint64_t *place_ = map_put((map), (a), (b), &is_new_);                 \
+		size_t at_ = is_new_ ? (*place_ = (count)) : *place_;                  \
+		if (is_new_)                                                           \
+			mem_append((array), (count), (capacity), __VA_ARGS__);         \
+		at_;                                                                   \
+	})
 void map_done(struct map *m);
 
 /* ---- comparison: for comparators, as in order_of(a->pid, b->pid) ?: order_of(a->start, b->start) ---- */
@@ -171,6 +183,15 @@ void sort_unless_sorted(void *items, size_t count, size_t size, int (*compare)(c
  * them. */
 typedef int place_compare(size_t a, size_t b, const void *context);
 size_t *places_in_order(size_t count, place_compare *compare, const void *context);
+/* Such a comparator, if `context` is the array of the items; as COMPARATOR. */
+#define PLACE_COMPARATOR(name, type, order)                                  \
+	static int name(size_t left, size_t right, const void *items)        \
+	{                                                                    \
+		const type *a = (const type *)items + left;                  \
+		const type *b = (const type *)items + right;                 \
+                                                                             \
+		return order;                                                \
+	}
 
 /* Sorts items by the uint64_t that they begin with, byte by byte, so without a comparison. Equal ones stay in order. */
 void sort_by_number(void *items, size_t count, size_t size);

@@ -65,16 +65,12 @@ static void sampled_add(struct usages *u, struct map *known, const struct tf_usa
 {
 	/* A sample of a process that has gone has tid 0; so have those of the process, which are kept under it. */
 	uint32_t tid = s->kind == TF_USAGE_PROCESS ? 0 : s->tid;
-	uint64_t *place = map_put(known, (uint64_t)s->pid << 32 | tid, s->process_start, NULL);
-	struct usage_sampled *p;
+	size_t place = map_place(known, (uint64_t)s->pid << 32 | tid, s->process_start, u->sampled, u->sampled_count,
+				 u->sampled_capacity,
+				 (struct usage_sampled){.pid = s->pid, .tid = tid, .process_start = s->process_start,
+							.first = *s, .last = *s});
+	struct usage_sampled *p = &u->sampled[place];
 
-	if (!*place) {
-		mem_append(u->sampled, u->sampled_count, u->sampled_capacity,
-			   (struct usage_sampled){
-				.pid = s->pid, .tid = tid, .process_start = s->process_start, .first = *s, .last = *s});
-		*place = u->sampled_count;
-	}
-	p = &u->sampled[*place - 1];
 	if (p->last.state == 'T' && s->ticks > p->last.ticks)
 		p->stopped_ticks += s->ticks - p->last.ticks;
 	p->is_gone = s->kind == TF_USAGE_GONE;

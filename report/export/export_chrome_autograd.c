@@ -180,14 +180,9 @@ struct chrome_pair {
 
 static struct chrome_pair *pair_of(struct chrome_autograd *a, uint64_t sequence)
 {
-	bool is_new;
-	uint64_t *at = map_put(&a->by_sequence, sequence, 0, &is_new);
+	size_t at = map_place(&a->by_sequence, sequence, 0, a->pairs, a->count, a->capacity, (struct chrome_pair){0});
 
-	if (is_new) {
-		*at = a->count;
-		mem_append(a->pairs, a->count, a->capacity, (struct chrome_pair){0});
-	}
-	return &a->pairs[*at];
+	return &a->pairs[at];
 }
 
 void chrome_autograd_range(struct chrome_autograd *a, const char *text, uint32_t tid, uint64_t start_ns)

@@ -57,6 +57,37 @@ Test(util, a_map_knows_what_was_put_and_not_removed)
 	cr_assert_null(map_find(&m, 1, 1));
 }
 
+Test(util, a_place_is_made_once_for_what_identifies_it)
+{
+	static const uint64_t keys[] = {8, 3, 8, 5, 3}, places[] = {0, 1, 0, 2, 1};
+	struct map m = {0};
+	struct texts t = {0};
+
+	for (size_t i = 0; i < 5; i++)
+		cr_expect_eq(map_place(&m, keys[i], 1, t.items, t.count, t.capacity, mem_copy_text("new", 3)),
+			     places[i], "%zu", i);
+	cr_expect_eq(t.count, 3);
+	cr_expect_eq(*map_find(&m, 5, 1), 2);
+	texts_done(&t);
+	map_done(&m);
+}
+
+struct sized {
+	const char *name;
+	size_t size;
+};
+
+PLACE_COMPARATOR(longer_first, struct sized, order_of(b->size, a->size))
+
+Test(util, places_of_items_are_in_order)
+{
+	static const struct sized items[] = {{"a", 1}, {"ccc", 3}, {"b", 1}};
+	size_t *order = places_in_order(3, longer_first, items);
+
+	cr_expect(order[0] == 1 && order[1] == 0 && order[2] == 2);
+	free(order);
+}
+
 /* The first and the last code of each length, and what is one beyond them: too long a form, a surrogate, too large. */
 Test(util, codes_of_utf8_are_valid_up_to_their_limits)
 {

@@ -44,16 +44,12 @@ static void gap_add_stack(struct gap_state *s, size_t sum, const struct image *i
 {
 	uint64_t number = stack ? (uint64_t)(image - s->context->model->images) + 1 : 0;
 	struct gaps *g = s->gaps;
-	bool is_new;
-	uint64_t *place = map_put(&s->by_stack, (uint64_t)sum << 32 | stack, number, &is_new);
+	size_t place = map_place(&s->by_stack, (uint64_t)sum << 32 | stack, number, g->stacks, g->stack_count,
+				 g->stack_capacity,
+				 (struct gap_stack){.sum = sum, .image = stack ? image : NULL, .stack = stack});
 
-	if (is_new) {
-		*place = g->stack_count;
-		mem_append(g->stacks, g->stack_count, g->stack_capacity,
-			   (struct gap_stack){.sum = sum, .image = stack ? image : NULL, .stack = stack});
-	}
-	g->stacks[*place].count++;
-	g->stacks[*place].ns += ns;
+	g->stacks[place].count++;
+	g->stacks[place].ns += ns;
 }
 
 static void gap_add_host(struct gaps *to, size_t sum, const struct gap *g)
@@ -67,29 +63,25 @@ static void gap_add_cause(struct gap_state *s, enum gap_cause cause, const struc
 	const struct function *f =
 		g->image && function != UINT32_MAX ? trace_function(g->image->trace, function) : NULL;
 	uint64_t image = g->image ? (uint64_t)(g->image - s->context->model->images) : 0, length = g->end - g->start;
-	bool is_new;
-	uint64_t *place;
 	struct gap_sum *sum;
+	size_t place;
 
 	if (!length)
 		return;
 	if (cause < GAP_WAIT || cause == GAP_HOST)
 		f = NULL;
-	place = map_put(&s->by_cause, (uint64_t)s->process << 32 | g->device,
-			(uint64_t)cause << 56 | (f ? (uint64_t)(function + 1) | image << 24 : 0), &is_new);
-	if (is_new) {
-		*place = s->gaps->sum_count;
-		mem_append(s->gaps->sums, s->gaps->sum_count, s->gaps->sum_capacity, (struct gap_sum){
-			.process = s->process, .device = g->device, .cause = cause, .function = f});
-	}
-	sum = &s->gaps->sums[*place];
+	place = map_place(&s->by_cause, (uint64_t)s->process << 32 | g->device,
+			  (uint64_t)cause << 56 | (f ? (uint64_t)(function + 1) | image << 24 : 0), s->gaps->sums,
+			  s->gaps->sum_count, s->gaps->sum_capacity,
+			  (struct gap_sum){.process = s->process, .device = g->device, .cause = cause, .function = f});
+	sum = &s->gaps->sums[place];
 	sum->count++;
 	sum->total_ns += length;
 	if (g->is_between) {
 		sum->between_ns += length;
-		gap_add_stack(s, *place, g->image, stack, length);
+		gap_add_stack(s, place, g->image, stack, length);
 		if (cause == GAP_HOST && g->thread && length >= GAP_HOST_NS)
-			gap_add_host(s->gaps, *place, g);
+			gap_add_host(s->gaps, place, g);
 	}
 	if (length > sum->longest_ns) {
 		sum->longest_ns = length;
@@ -307,19 +299,12 @@ static const struct trace_thread *main_thread(const struct image *image)
 static void count_short(struct gap_state *s, const struct timeline_entry *b, uint64_t call_ns)
 {
 	struct gaps *g = s->gaps;
-	bool is_new;
-	uint64_t *place =
-		map_put(&s->by_operation, (uint64_t)(b->image - s->context->model->images), b->operation, &is_new);
-	struct gap_short *kind;
+	size_t place = map_place(&s->by_operation, (uint64_t)(b->image - s->context->model->images), b->operation,
+				 g->shorts, g->short_count, g->short_capacity,
+				 (struct gap_short){.process = s->process, .image = b->image, .device = b->device,
+						    .operation = b->operation});
+	struct gap_short *kind = &g->shorts[place];
 
-	if (is_new) {
-		*place = g->short_count;
-		mem_append(g->shorts, g->short_count, g->short_capacity,
-			   (struct gap_short){
-				.process = s->process, .image = b->image, .device = b->device,
-				.operation = b->operation});
-	}
-	kind = &g->shorts[*place];
 	kind->count++;
 	kind->kernels_ns += b->end - b->start;
 	kind->calls_ns += call_ns;

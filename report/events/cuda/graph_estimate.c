@@ -29,7 +29,7 @@ struct estimates {
 	bool is_prepared;
 	struct graph_sums *graphs;
 	size_t count, capacity;
-	struct map by_exec; /* -> 1 + position */
+	struct map by_exec; /* -> position */
 	const struct trace *trace;
 };
 
@@ -53,25 +53,18 @@ static const struct attachment_kind estimates_kind = {sizeof(struct estimates), 
 
 static struct graph_sums *sums_of(struct estimates *e, uint32_t exec)
 {
-	uint64_t *at = map_put(&e->by_exec, exec, 0, NULL);
+	size_t at = map_place(&e->by_exec, exec, 0, e->graphs, e->count, e->capacity,
+			      (struct graph_sums){.shares = {.exec = exec}});
 
-	if (!*at) {
-		mem_append(e->graphs, e->count, e->capacity, (struct graph_sums){.shares = {.exec = exec}});
-		*at = e->count;
-	}
-	return &e->graphs[*at - 1];
+	return &e->graphs[at];
 }
 
 static struct node_sums *node_of(struct graph_sums *g, uint32_t operation)
 {
-	bool is_new;
-	uint64_t *at = map_put(&g->places, operation, 0, &is_new);
+	size_t at = map_place(&g->places, operation, 0, g->nodes, g->count, g->capacity,
+			      (struct node_sums){.operation = operation});
 
-	if (is_new) {
-		*at = g->count;
-		mem_append(g->nodes, g->count, g->capacity, (struct node_sums){.operation = operation});
-	}
-	return &g->nodes[*at];
+	return &g->nodes[at];
 }
 
 /* A launch by nodes: all records of one correlation id. */
@@ -219,9 +212,7 @@ const struct graph_shares *graph_estimate(const struct trace *t, uint32_t exec)
 	const struct estimates *e = attachment_find(&t->attachments, &estimates_kind);
 	const uint64_t *at = e ? map_find(&e->by_exec, exec, 0) : NULL;
 
-	return at && e->graphs[*at - 1].shares.node_count && e->graphs[*at - 1].shares.as_whole
-		       ? &e->graphs[*at - 1].shares
-		       : NULL;
+	return at && e->graphs[*at].shares.node_count && e->graphs[*at].shares.as_whole ? &e->graphs[*at].shares : NULL;
 }
 
 double graph_estimate_ns(const struct graph_shares *s, size_t node, uint64_t whole_ns)

@@ -18,14 +18,14 @@ struct memory_replay {
 	struct memory *m;
 	const struct model *model;
 	struct map addresses; /* address -> block + 1 */
-	struct map sites, uses; /* -> position + 1 */
+	struct map sites, uses; /* -> position */
 	struct map devices;   /* thread -> its current device */
-	struct map info_by_device;      /* device -> position in infos + 1 */
+	struct map info_by_device;      /* device -> position in infos */
 	struct device_block *blocks;
 	size_t block_count, block_capacity;
 	size_t *holes; /* indices of unused blocks */
 	size_t hole_count, hole_capacity;
-	struct {
+	struct memory_info {
 		uint64_t left, total;
 	} *infos;
 	size_t info_count, info_capacity;
@@ -45,27 +45,20 @@ const char *memory_kind(unsigned int kind)
 static struct memory_use *use_of(struct memory_replay *r, uint32_t device, uint8_t kind)
 {
 	struct memory *m = r->m;
-	uint64_t *place = map_put(&r->uses, device, kind, NULL);
+	size_t place = map_place(&r->uses, device, kind, m->uses, m->use_count, m->use_capacity,
+				 (struct memory_use){.device = device, .kind = kind});
 
-	if (!*place) {
-		mem_append(m->uses, m->use_count, m->use_capacity, (struct memory_use){.device = device, .kind = kind});
-		*place = m->use_count;
-	}
-	return &m->uses[*place - 1];
+	return &m->uses[place];
 }
 
 static size_t site_of(struct memory_replay *r, const struct event *e, uint32_t device, uint8_t kind)
 {
 	struct memory *m = r->m;
 	uint32_t stack = event_stack(e);
-	uint64_t *place = map_put(&r->sites, (uint64_t)e->id << 32 | stack, (uint64_t)device << 8 | kind, NULL);
 
-	if (!*place) {
-		mem_append(m->sites, m->site_count, m->site_capacity,
-			   (struct memory_site){.function = e->id, .stack = stack, .device = device, .kind = kind});
-		*place = m->site_count;
-	}
-	return *place - 1;
+	return map_place(&r->sites, (uint64_t)e->id << 32 | stack, (uint64_t)device << 8 | kind, m->sites,
+			 m->site_count, m->site_capacity,
+			 (struct memory_site){.function = e->id, .stack = stack, .device = device, .kind = kind});
 }
 
 static void use_grows(struct memory_replay *r, uint32_t device, uint8_t kind, uint64_t bytes)
@@ -217,10 +210,10 @@ static void memory_note_failure(struct memory_replay *r, const struct merge_even
 		m->failures_left_out++;
 		return;
 	}
-	f.in_use = use ? m->uses[*use - 1].in_use : 0;
+	f.in_use = use ? m->uses[*use].in_use : 0;
 	if (info) {
-		f.left = r->infos[*info - 1].left;
-		f.total = r->infos[*info - 1].total;
+		f.left = r->infos[*info].left;
+		f.total = r->infos[*info].total;
 	}
 	collect_owners(m, &f);
 	mem_append(m->failures, m->failure_count, m->failure_capacity, f);
@@ -228,14 +221,11 @@ static void memory_note_failure(struct memory_replay *r, const struct merge_even
 
 static void note_memory_info(struct memory_replay *r, uint32_t device, uint64_t left, uint64_t total)
 {
-	uint64_t *place = map_put(&r->info_by_device, device, 0, NULL);
+	size_t place = map_place(&r->info_by_device, device, 0, r->infos, r->info_count, r->info_capacity,
+				 (struct memory_info){0});
 
-	if (!*place) {
-		r->infos = mem_grow(r->infos, r->info_count, &r->info_capacity, sizeof(*r->infos));
-		*place = ++r->info_count;
-	}
-	r->infos[*place - 1].left = left;
-	r->infos[*place - 1].total = total;
+	r->infos[place].left = left;
+	r->infos[place].total = total;
 }
 
 /* Most calls have no data on memory. */

@@ -19,7 +19,7 @@ struct live_scan {
 	const struct image *image;
 	const struct clock_map *clock;
 	size_t first_look; /* of the image */
-	struct map looks;  /* number -> position + 1, of the image */
+	struct map looks;  /* number -> position, of the image */
 	struct map known;  /* (array and devices, stack), ids of the image -> item + 1 */
 	struct live_finding *findings;
 	size_t count, capacity;
@@ -30,16 +30,11 @@ struct live_scan {
 static size_t look_of(struct live_scan *s, const struct tf_jax_live *head)
 {
 	struct jax_live *l = s->live;
-	uint64_t *place = map_put(&s->looks, head->number, 0, NULL);
 
-	if (!*place) {
-		mem_append(l->looks, l->look_count, l->look_capacity,
-			   (struct jax_look){.image = s->image,
-					     .number = head->number,
-					     .ns = clock_map_ns(s->clock, head->ticks)});
-		*place = l->look_count;
-	}
-	return *place - 1;
+	return map_place(&s->looks, head->number, 0, l->looks, l->look_count, l->look_capacity,
+			 (struct jax_look){.image = s->image,
+					   .number = head->number,
+					   .ns = clock_map_ns(s->clock, head->ticks)});
 }
 
 static void add_text(const struct live_scan *s, uint32_t id, struct buffer *key)

@@ -30,13 +30,7 @@ static void lines_add_frame(const struct code_line *l, struct buffer *key)
 /* The site of a frame at `place`; *site is what it is if it is new. */
 static size_t site_number(struct lines_pass *w, uint64_t group, uint64_t place, const struct site *site)
 {
-	uint64_t *number = map_put(&w->numbers, group, place, NULL);
-
-	if (!*number) {
-		mem_append(w->sites, w->site_count, w->site_capacity, *site);
-		*number = w->site_count;
-	}
-	return *number - 1;
+	return map_place(&w->numbers, group, place, w->sites, w->site_count, w->site_capacity, *site);
 }
 
 /* Attributes a stack that was not seen before; returns the value stored in `stacks`. */
@@ -390,16 +384,12 @@ static void lines_defer(struct lines_pass *w, uint64_t seq, uint32_t stack, uint
 			const struct device_work *work)
 {
 	size_t site = (size_t)(lines_site(w, stack, start, NULL) - w->sites);
-	uint64_t *place = map_put(&w->deferred_numbers, seq, (uint64_t)stack << 32 | site, NULL);
-	struct deferred_call *d;
+	size_t place = map_place(&w->deferred_numbers, seq, (uint64_t)stack << 32 | site, w->deferred,
+				 w->deferred_count, w->deferred_capacity,
+				 (struct deferred_call){.seq = seq, .thread = w->scan.thread, .stack = stack,
+							.start = start});
+	struct deferred_call *d = &w->deferred[place];
 
-	if (!*place) {
-		mem_append(w->deferred, w->deferred_count, w->deferred_capacity,
-			   (struct deferred_call){
-				.seq = seq, .thread = w->scan.thread, .stack = stack, .start = start});
-		*place = w->deferred_count;
-	}
-	d = &w->deferred[*place - 1];
 	d->work.ns += work->ns;
 	d->work.estimated += work->estimated;
 	d->work.energy_uj += work->energy_uj;

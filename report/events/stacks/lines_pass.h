@@ -56,7 +56,7 @@ struct lines_pass {
 	struct attribution attribution;
 	struct site *sites;
 	size_t site_count, site_capacity;
-	struct map numbers; /* image, range and place of a frame -> site + 1 */
+	struct map numbers; /* image, range and place of a frame -> site */
 	struct map stacks;  /* image, range and stack -> site << 1 | whether its innermost frame is the interpreter's */
 	/* the last question to `stacks`, and its answer */
 	uint64_t last_group, last_known;
@@ -77,7 +77,7 @@ struct lines_pass {
 	struct backward *backward;	   /* of the image, NULL: it has no operators */
 	struct deferred_call *deferred;
 	size_t deferred_count, deferred_capacity;
-	struct map deferred_numbers; /* sequence number, site -> place in `deferred` + 1 */
+	struct map deferred_numbers; /* sequence number, site -> place in `deferred` */
 	struct around *around;	 /* what LINE_INCLUSIVE needs */
 	size_t around_count, around_capacity;
 	struct map around_stacks; /* image, range and stack -> the first place in `around` + 1 */

@@ -114,13 +114,8 @@ static double mean_of_row(const struct aggregate_row *r)
 	return r->count ? (double)r->total / (double)r->count : 0;
 }
 
-static int by_mean(size_t a, size_t b, const void *rows)
-{
-	double x = mean_of_row((const struct aggregate_row *)rows + a),
-	       y = mean_of_row((const struct aggregate_row *)rows + b);
-
-	return (x < y) - (x > y);
-}
+PLACE_COMPARATOR(by_mean, struct aggregate_row,
+		 (mean_of_row(a) < mean_of_row(b)) - (mean_of_row(a) > mean_of_row(b)))
 
 static void part_cells(struct table *table, const struct aggregate_row *r)
 {

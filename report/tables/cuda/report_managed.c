@@ -22,15 +22,10 @@ struct pages {
 
 static struct page *find_page(struct pages *p, uint64_t address)
 {
-	bool is_new;
-	uint64_t *place = map_put(&p->by_address, address, 0, &is_new);
+	size_t place = map_place(&p->by_address, address, 0, p->items, p->count, p->capacity,
+				 (struct page){.address = address});
 
-	if (is_new) {
-		p->items = mem_grow(p->items, p->count, &p->capacity, sizeof(*p->items));
-		p->items[p->count] = (struct page){.address = address};
-		*place = p->count++;
-	}
-	return &p->items[*place];
+	return &p->items[place];
 }
 
 static void managed_visit_record(struct scan *s, const struct device_record *r)

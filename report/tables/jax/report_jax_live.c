@@ -18,14 +18,9 @@ static const struct jax_look *peak_of(const struct jax_live *l, const struct ima
 	return NULL;
 }
 
-static int by_bytes(size_t i, size_t k, const void *items)
-{
-	const struct jax_buffers *a = &((const struct jax_buffers *)items)[i],
-				 *b = &((const struct jax_buffers *)items)[k];
-
-	return order_of(b->bytes, a->bytes) ?: order_of(b->most, a->most) ?: strcmp(a->array, b->array) ?:
-	       strcmp(a->line, b->line) ?: order_of(a->image->pid, b->image->pid);
-}
+PLACE_COMPARATOR(by_bytes, struct jax_buffers,
+		 order_of(b->bytes, a->bytes) ?: order_of(b->most, a->most) ?: strcmp(a->array, b->array) ?:
+		 strcmp(a->line, b->line) ?: order_of(a->image->pid, b->image->pid))
 
 void report_jax_live_sum(const struct report_context *c, struct table *table)
 {

@@ -105,13 +105,9 @@ static void line_cells(const struct heap_line *l, struct table *table)
 	table_cells(table, code_line_place(l->line, &place) ? place.data : "?", l->line->function);
 }
 
-static int by_peak(size_t i, size_t k, const void *rows)
-{
-	const struct heap_values *a = &((const struct heap_row *)rows)[i].line->values,
-				 *b = &((const struct heap_row *)rows)[k].line->values;
-
-	return order_of(b->peak, a->peak) ?: order_of(b->allocated, a->allocated);
-}
+PLACE_COMPARATOR(by_peak, struct heap_row,
+		 order_of(b->line->values.peak, a->line->values.peak) ?:
+		 order_of(b->line->values.allocated, a->line->values.allocated))
 
 void report_mem_alloc_sum(const struct report_context *c, struct table *table)
 {
@@ -134,13 +130,9 @@ void report_mem_alloc_sum(const struct report_context *c, struct table *table)
 
 /* ---- what grows from step to step ---- */
 
-static int by_growth(size_t i, size_t k, const void *rows)
-{
-	const struct heap_values *a = &((const struct heap_row *)rows)[i].line->values,
-				 *b = &((const struct heap_row *)rows)[k].line->values;
-
-	return order_of(heap_growth(b), heap_growth(a)) ?: order_of(b->allocated, a->allocated);
-}
+PLACE_COMPARATOR(by_growth, struct heap_row,
+		 order_of(heap_growth(&b->line->values), heap_growth(&a->line->values)) ?:
+		 order_of(b->line->values.allocated, a->line->values.allocated))
 
 void report_mem_leaks(const struct report_context *c, struct table *table)
 {

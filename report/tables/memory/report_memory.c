@@ -72,19 +72,10 @@ void report_cuda_mem_usage(const struct report_context *c, struct table *table)
 
 /* ---- cuda_mem_peak ---- */
 
-static int by_peak(size_t a, size_t b, const void *sites)
-{
-	const struct memory_site *x = (const struct memory_site *)sites + a, *y = (const struct memory_site *)sites + b;
+PLACE_COMPARATOR(by_peak, struct memory_site,
+		 order_of(a->device, b->device) ?: order_of(b->peak_in_use, a->peak_in_use))
 
-	return order_of(x->device, y->device) ?: order_of(y->peak_in_use, x->peak_in_use);
-}
-
-static int by_rest(size_t a, size_t b, const void *sites)
-{
-	const struct memory_site *x = (const struct memory_site *)sites + a, *y = (const struct memory_site *)sites + b;
-
-	return order_of(y->in_use, x->in_use);
-}
+PLACE_COMPARATOR(by_rest, struct memory_site, order_of(b->in_use, a->in_use))
 
 static const struct memory_use *all_of(const struct memory *m, uint32_t device)
 {

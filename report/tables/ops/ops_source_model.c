@@ -24,7 +24,7 @@ struct model_source {
 	size_t range; /* while a call is visited */
 	struct known_call *calls;
 	size_t call_count, call_capacity;
-	struct map call_numbers;     /* function and arguments -> place in `calls` + 1 */
+	struct map call_numbers;     /* function and arguments -> place in `calls` */
 	struct interval_tree spans;  /* calls of libraries whose work is known, with their place in `calls` */
 	size_t span;		     /* while a call is visited */
 	struct device_properties device; /* of device_number in the image device_of */
@@ -139,20 +139,16 @@ static void add_call(struct scan *s, const struct event *e)
 {
 	struct model_source *m = s->more;
 	const struct function *f = event_function(s->image->trace, e);
-	uint64_t operation = f && e->args_count ? tf_operation_id(event_arg(e, TF_ARG_OPERATION)) : 0, *number;
+	uint64_t operation = f && e->args_count ? tf_operation_id(event_arg(e, TF_ARG_OPERATION)) : 0;
 	struct tf_operation op;
+	size_t number;
 
 	if (!operation || (f->group != TF_GROUP_CUBLAS && f->group != TF_GROUP_CUDNN))
 		return;
-	number = map_put(&m->call_numbers, e->id, operation, NULL);
-	if (!*number) {
-		mem_append(m->calls, m->call_count, m->call_capacity,
-			   operation_of(s->image->trace, e, &op) ? known_call(f, &op)
-								 : (struct known_call){0});
-		*number = m->call_count;
-	}
-	if (m->calls[*number - 1].is_known)
-		interval_tree_add(&m->spans, s->thread, event_start(e), e->ticks, (uint32_t)(*number - 1));
+	number = map_place(&m->call_numbers, e->id, operation, m->calls, m->call_count, m->call_capacity,
+			   operation_of(s->image->trace, e, &op) ? known_call(f, &op) : (struct known_call){0});
+	if (m->calls[number].is_known)
+		interval_tree_add(&m->spans, s->thread, event_start(e), e->ticks, (uint32_t)number);
 }
 
 static void read_calls(struct model_source *m)

@@ -71,15 +71,10 @@ struct file_ranks {
 
 static struct file_share *share_of(struct file_ranks *r, uint32_t file, uint32_t sharer)
 {
-	bool is_new;
-	uint64_t *place = map_put(&r->places, file, sharer, &is_new);
+	size_t place = map_place(&r->places, file, sharer, r->shares, r->share_count, r->share_capacity,
+				 (struct file_share){.file = file, .sharer = sharer});
 
-	if (is_new) {
-		*place = r->share_count;
-		mem_append(r->shares, r->share_count, r->share_capacity,
-			   (struct file_share){.file = file, .sharer = sharer});
-	}
-	return &r->shares[*place];
+	return &r->shares[place];
 }
 
 /* Of a call on a path, only the directory is known. */

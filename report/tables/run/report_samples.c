@@ -46,20 +46,16 @@ static void samples_visit_sample(struct scan *s, const struct event *e)
 {
 	struct samples_pass *w = s->more;
 	uint32_t range, stack = event_stack(e);
-	uint64_t *place;
-	bool is_new;
+	size_t place;
 
 	if (!samples_are(e))
 		return;
 	range = scan_range(s, e->ticks);
-	place = map_put(&w->places, (uint64_t)(s->image - s->context->model->images) << 32 | range, stack, &is_new);
-	if (is_new) {
-		*place = w->bucket_count;
-		mem_append(w->buckets, w->bucket_count, w->bucket_capacity,
-			   (struct bucket){s->image, s->thread, range, stack, 0, 0});
-	}
-	w->buckets[*place].count += samples_count(e);
-	w->buckets[*place].ns += samples_ns(e);
+	place = map_place(&w->places, (uint64_t)(s->image - s->context->model->images) << 32 | range, stack,
+			  w->buckets, w->bucket_count, w->bucket_capacity,
+			  (struct bucket){s->image, s->thread, range, stack, 0, 0});
+	w->buckets[place].count += samples_count(e);
+	w->buckets[place].ns += samples_ns(e);
 }
 
 static struct function_share *share_at(struct samples_pass *w, uint64_t row)

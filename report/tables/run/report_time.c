@@ -35,7 +35,8 @@ static struct time_row *time_row_of(struct time_rows *rows, const struct report_
 {
 	const struct process *p = &c->model->processes[t->process];
 	const char *host = c->model->machines[p->machine].host;
-	uint64_t a = t->process, b = 0, *place;
+	uint64_t a = t->process, b = 0;
+	size_t place;
 
 	if (c->by == BY_RANK)
 		a = hash_bytes(p->rank, strlen(p->rank));
@@ -43,12 +44,9 @@ static struct time_row *time_row_of(struct time_rows *rows, const struct report_
 		a = hash_bytes(host, strlen(host));
 	else if (c->by != BY_PROCESS)
 		b = (uint64_t)t->tid << 32 | time_row_number(t);
-	place = map_put(&rows->known, a, b, NULL);
-	if (!*place) {
-		list_add(rows, (struct time_row){.first = t, .last_process = SIZE_MAX});
-		*place = rows->count;
-	}
-	return &rows->items[*place - 1];
+	place = map_place(&rows->known, a, b, rows->items, rows->count, rows->capacity,
+			  (struct time_row){.first = t, .last_process = SIZE_MAX});
+	return &rows->items[place];
 }
 
 static void time_row_add(struct time_row *row, const struct partition *p, const struct thread_time *t)
