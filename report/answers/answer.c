@@ -92,13 +92,9 @@ void answer_done(struct answer *a)
 	rules_done(&a->rules);
 }
 
-static int compare_costs(size_t left, size_t right, const void *findings)
-{
-	const struct finding *all = findings, *l = &all[left], *r = &all[right];
-
-	return order_of(r->verdict == VERDICT_FOUND, l->verdict == VERDICT_FOUND)
-	       ?: order_of(r->cost_ns, l->cost_ns) ?: order_of(left, right);
-}
+PLACE_COMPARATOR(compare_costs, struct finding,
+		 order_of(b->verdict == VERDICT_FOUND, a->verdict == VERDICT_FOUND) ?:
+		 order_of(b->cost_ns, a->cost_ns))
 
 size_t *answer_order(const struct answer *a)
 {

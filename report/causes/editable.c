@@ -53,22 +53,19 @@ static uint32_t editable_at(struct editables *e, enum editable_kind kind, const 
 			    uint32_t stack)
 {
 	struct symbol_frame frame = {.place = SYMBOL_NO_PLACE};
-	bool is_users = false, is_new,
+	bool is_users = false,
 	     has_frame = stack && attribution_stack(&e->attribution, image, stack, &frame, &is_users);
-	uint64_t *place = map_put(&e->by_key, key_of(kind, name), has_frame ? frame.place : SYMBOL_NO_PLACE, &is_new);
 
-	if (is_new) {
-		*place = e->count;
-		list_add(e, (struct editable){.kind = kind,
-					      .waits = BLOCKED_OTHER,
-					      .name = mem_copy_text(name, strlen(name)),
-					      .frame = frame,
-					      .has_frame = has_frame,
-					      .is_users = is_users,
-					      .image = image,
-					      .stack = stack});
-	}
-	return (uint32_t)*place;
+	return (uint32_t)map_place(&e->by_key, key_of(kind, name), has_frame ? frame.place : SYMBOL_NO_PLACE, e->items,
+				   e->count, e->capacity,
+				   (struct editable){.kind = kind,
+						     .waits = BLOCKED_OTHER,
+						     .name = mem_copy_text(name, strlen(name)),
+						     .frame = frame,
+						     .has_frame = has_frame,
+						     .is_users = is_users,
+						     .image = image,
+						     .stack = stack});
 }
 
 uint32_t editable_call(struct editables *e, const struct image *image, uint32_t function, uint32_t stack)
@@ -106,17 +103,13 @@ uint32_t editable_named(struct editables *e, enum editable_kind kind, const char
 
 void editable_add_stack(struct editables *e, uint32_t what, const struct image *image, uint32_t stack, uint64_t ns)
 {
-	bool is_new;
-	uint64_t *known = stack ? map_put(&e->by_stack, of_stack(image, stack), what, &is_new) : NULL;
+	size_t place;
 
-	if (!known)
+	if (!stack)
 		return;
-	if (is_new) {
-		*known = e->stack_count;
-		mem_append(e->stacks, e->stack_count, e->stack_capacity,
-			   (struct editable_stack){.image = image, .what = what, .stack = stack});
-	}
-	e->stacks[*known].ns += ns + 1; /* a stack of no time counts, too */
+	place = map_place(&e->by_stack, of_stack(image, stack), what, e->stacks, e->stack_count, e->stack_capacity,
+			  (struct editable_stack){.image = image, .what = what, .stack = stack});
+	e->stacks[place].ns += ns + 1; /* a stack of no time counts, too */
 }
 
 void editable_drop_stack(struct editables *e, uint32_t what, const struct image *image, uint32_t stack, uint64_t ns)

@@ -44,12 +44,7 @@ COMPARATOR(compare_ends, struct edge,
 	   order_of(a->to, b->to) ?: order_of(a->to_ns, b->to_ns) ?: order_of(a->from_ns, b->from_ns)
 	   ?: order_of(a->from, b->from))
 
-static int compare_beginnings(size_t a, size_t b, const void *edges)
-{
-	const struct edge *all = edges;
-
-	return order_of(all[a].from, all[b].from) ?: order_of(all[a].from_ns, all[b].from_ns) ?: order_of(a, b);
-}
+PLACE_COMPARATOR(compare_beginnings, struct edge, order_of(a->from, b->from) ?: order_of(a->from_ns, b->from_ns))
 
 /* A wait for several sources waits for a meeting of them. */
 static void join_sources(struct graph *g)
@@ -156,8 +151,7 @@ enum { LAST_PARTS = 4 };
 
 static void part_add(struct graph *g, uint32_t what, uint64_t ns)
 {
-	uint64_t *place;
-	bool is_new;
+	size_t place;
 
 	if (!ns)
 		return;
@@ -167,13 +161,9 @@ static void part_add(struct graph *g, uint32_t what, uint64_t ns)
 			g->parts[i].ns += (float)ns;
 			return;
 		}
-	place = map_put(&g->open, what, 0, &is_new);
-	if (is_new) {
-		g->parts = mem_grow(g->parts, g->part_count, &g->part_capacity, sizeof(*g->parts));
-		g->parts[g->part_count] = (struct node_part){.what = what};
-		*place = g->part_count++;
-	}
-	g->parts[*place].ns += (float)ns;
+	place = map_place(&g->open, what, 0, g->parts, g->part_count, g->part_capacity,
+			  (struct node_part){.what = what});
+	g->parts[place].ns += (float)ns;
 }
 
 static void open_clear(struct graph *g)
@@ -331,12 +321,7 @@ static void sift(const struct graph *g, struct queue *heap, size_t count, size_t
 	heap[at] = item;
 }
 
-static int compare_nodes(size_t a, size_t b, const void *nodes)
-{
-	const struct run_node *all = nodes;
-
-	return order_of(all[a].end_ns, all[b].end_ns) ?: order_of(a, b);
-}
+PLACE_COMPARATOR(compare_nodes, struct run_node, order_of(a->end_ns, b->end_ns))
 
 static void find_order(struct graph *g, size_t meetings)
 {

@@ -71,7 +71,7 @@ struct graph {
 	uint64_t now_ns, open_ns; /* open_ns: of the parts of the next node */
 	size_t next_edge, next_cut;
 	size_t asked_edge; /* where graph_has_edge has looked last */
-	struct map open; /* what -> its place among the parts of the next node + 1 */
+	struct map open; /* what -> its place among the parts of the next node */
 };
 
 /* ---- building: first the edges, then the nodes of each actor in the order of their numbers ---- */

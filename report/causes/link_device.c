@@ -24,17 +24,12 @@ struct device_gathering {
 static uint32_t stream_of(struct device_gathering *g, const struct tf_device_operation *w)
 {
 	struct causality *s = g->linker->causes;
-	bool is_new;
-	uint64_t *place = map_put(&g->streams, (uint64_t)w->context << 32 | w->stream,
-				  (uint64_t)(g->image - s->context->model->images) << 16 | w->device, &is_new);
 
-	if (is_new) {
-		*place = s->actor_count;
-		mem_append(s->actors, s->actor_count, s->actor_capacity,
-			   (struct actor){.image = g->image, .is_stream = true,
-					  .device = w->device, .stream = w->stream});
-	}
-	return (uint32_t)*place;
+	return (uint32_t)map_place(&g->streams, (uint64_t)w->context << 32 | w->stream,
+				   (uint64_t)(g->image - s->context->model->images) << 16 | w->device, s->actors,
+				   s->actor_count, s->actor_capacity,
+				   (struct actor){.image = g->image, .is_stream = true,
+						  .device = w->device, .stream = w->stream});
 }
 
 static const char *name_of(struct device_gathering *g, uint32_t operation, const struct tf_device_operation *w)

@@ -15,14 +15,10 @@ static void add_row(void *context, uint32_t what, double ns)
 {
 	const struct path_adding *a = context;
 	struct path *p = a->path;
-	uint64_t *place = map_put(&p->known, (uint64_t)what << 3 | a->kind, a->actor, NULL);
+	size_t place = map_place(&p->known, (uint64_t)what << 3 | a->kind, a->actor, p->rows, p->count, p->capacity,
+				 (struct path_row){.kind = a->kind, .what = what, .actor = a->actor});
 
-	if (!*place) {
-		mem_append(p->rows, p->count, p->capacity,
-			   (struct path_row){.kind = a->kind, .what = what, .actor = a->actor});
-		*place = p->count;
-	}
-	p->rows[*place - 1].ns += ns;
+	p->rows[place].ns += ns;
 	if (!(what & EDITABLE_OF_POOL) && a->kind <= CRITICAL_UNSEEN)
 		p->by_what[what] += ns;
 }

@@ -88,15 +88,7 @@ struct symbols_cost symbols_cost(const struct symbols *s)
 
 static uint32_t place_number(struct symbols *s, uint64_t a, uint64_t b, struct symbol_key place)
 {
-	bool is_new;
-	uint64_t *known = map_put(&s->frames, a, b, &is_new);
-
-	if (is_new) {
-		s->places = mem_grow(s->places, s->place_count, &s->place_capacity, sizeof(*s->places));
-		s->places[s->place_count] = place;
-		*known = s->place_count++;
-	}
-	return (uint32_t)*known;
+	return (uint32_t)map_place(&s->frames, a, b, s->places, s->place_count, s->place_capacity, place);
 }
 
 /* Also makes the places of the functions into which the one at the address was inlined. */
@@ -547,12 +539,8 @@ void symbols_stack(struct symbols *s, const struct image *image, uint32_t stack,
 
 /* ---- names to keep ---- */
 
-static int places_by_address(size_t a, size_t b, const void *context)
-{
-	const struct symbol_key *places = context, *x = &places[a], *y = &places[b];
-
-	return order_of(x->file, y->file) ?: order_of(x->address, y->address);
-}
+PLACE_COMPARATOR(places_by_address, struct symbol_key,
+		 order_of(a->file, b->file) ?: order_of(a->address, b->address))
 
 static void keep_place(struct symbols *s, uint32_t number, struct buffer *ret)
 {

@@ -82,15 +82,10 @@ static void join_lines(struct joining *j)
 						   *line = &g->lines.rows[g->parts[i].line];
 			uint32_t row = aggregate_row(&j->names, name->key, name->key_size),
 				 at = aggregate_row(&j->lines, line->key, line->key_size);
-			uint64_t *place = map_put(&j->parts, row, at, NULL);
+			size_t place = map_place(&j->parts, row, at, j->changes, j->change_count, j->change_capacity,
+						 (struct change){row, at, {0, 0}});
 
-			if (!*place) {
-				j->changes = mem_grow(j->changes, j->change_count, &j->change_capacity,
-						      sizeof(*j->changes));
-				j->changes[j->change_count] = (struct change){row, at, {0, 0}};
-				*place = ++j->change_count;
-			}
-			j->changes[*place - 1].sides[k >= d->before] += (double)g->parts[i].ns * scale;
+			j->changes[place].sides[k >= d->before] += (double)g->parts[i].ns * scale;
 		}
 	}
 }
@@ -202,16 +197,9 @@ struct renamings {
 	size_t count, capacity;
 };
 
-static int by_likeness(size_t a, size_t b, const void *context)
-{
-	const struct renaming *all = context, *left = &all[a], *right = &all[b];
-
-	if (left->is_same_line != right->is_same_line)
-		return right->is_same_line - left->is_same_line;
-	return (left->distance > right->distance) - (left->distance < right->distance)
-		       ?: (left->old > right->old) - (left->old < right->old)
-		       ?: (left->new > right->new) - (left->new < right->new);
-}
+PLACE_COMPARATOR(by_likeness, struct renaming,
+		 b->is_same_line - a->is_same_line ?: (a->distance > b->distance) - (a->distance < b->distance) ?:
+		 order_of(a->old, b->old) ?: order_of(a->new, b->new))
 
 /* Adds the pair if both have the same number of values, and the same line or a similar spelling. */
 static void add_renaming(struct renamings *r, const struct joining *j, size_t old, size_t new)

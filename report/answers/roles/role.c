@@ -104,15 +104,14 @@ static void role_add_call(struct making *k, struct role *role, const struct imag
 	struct symbol_frame frame = {.place = SYMBOL_NO_PLACE};
 	bool is_users = false;
 	bool has_frame = c->stack && attribution_stack(&k->roles->attribution, image, c->stack, &frame, &is_users);
-	uint64_t *place = map_put(&role->known_calls, c->kind, has_frame ? frame.place : SYMBOL_NO_PLACE, NULL);
-	struct role_call *call;
+	size_t place = map_place(&role->known_calls, c->kind, has_frame ? frame.place : SYMBOL_NO_PLACE, role->calls,
+				 role->call_count, role->call_capacity,
+				 (struct role_call){.kind = c->kind,
+						    .frame = frame,
+						    .has_frame = has_frame,
+						    .is_users = is_users});
+	struct role_call *call = &role->calls[place];
 
-	if (!*place) {
-		mem_append(role->calls, role->call_count, role->call_capacity,
-			   (struct role_call){c->kind, .frame = frame, .has_frame = has_frame, .is_users = is_users});
-		*place = role->call_count;
-	}
-	call = &role->calls[*place - 1];
 	if (c->blocked_ns >= call->function_ns) {
 		call->function_ns = c->blocked_ns;
 		call->function = c->function->name;
@@ -197,12 +196,7 @@ static void sort_calls(const struct report_context *c, struct role_call *calls, 
 	qsort(calls, count, sizeof(*calls), compare_calls);
 }
 
-static int roles_by_own(size_t left, size_t right, const void *roles)
-{
-	const struct role *all = roles;
-
-	return order_of(role_own_ns(&all[right]), role_own_ns(&all[left])) ?: order_of(left, right);
-}
+PLACE_COMPARATOR(roles_by_own, struct role, order_of(role_own_ns(b), role_own_ns(a)))
 
 static bool is_mains(const struct making *k, const struct process *p)
 {

@@ -150,7 +150,7 @@ void role_work_line(const struct report_context *c, const struct roles *all, con
  * around them is part of it. */
 uint64_t role_polls(const struct report_context *c, const struct thread_time *t, bool *ret_only);
 
-/* The position + 1 of the role's call to which a call of one of its threads was added; NULL: there is none. Valid until
+/* The position of the role's call to which a call of one of its threads was added; NULL: there is none. Valid until
  * the calls are sorted. */
 const uint64_t *role_find_call(struct roles *all, size_t role, const struct image *image,
 			       const struct blocked_call *c);

@@ -28,7 +28,7 @@ struct following {
 	size_t *thread_of; /* by actor: its thread in the partition + 1; 0: none */
 	struct passed *passed;
 	size_t passed_count, passed_capacity;
-	struct map known;    /* (hash of role, call and who; place) -> passed + 1 */
+	struct map known;    /* (hash of role, call and who; place) -> passed */
 	struct map followed; /* (role, call) -> ns */
 	struct map timed;    /* likewise of waits that a timer ended */
 	struct map of_whom;  /* (hash of role and call; who) -> ns of these */
@@ -48,15 +48,12 @@ static void pass(void *context, uint32_t number, double ns)
 	bool is_call = what->kind == EDITABLE_CALL;
 	uint64_t who = role ? role : SIZE_MAX - k->thread;
 	uint64_t key[] = {k->role, k->call, who, is_call ? what->waits : BLOCKED_KINDS};
-	uint64_t *place = map_put(&k->known, hash_bytes(key, sizeof(key)),
-				  is_call && what->has_frame ? what->frame.place : SYMBOL_NO_PLACE, NULL);
+	size_t place = map_place(&k->known, hash_bytes(key, sizeof(key)),
+				 is_call && what->has_frame ? what->frame.place : SYMBOL_NO_PLACE, k->passed,
+				 k->passed_count, k->passed_capacity,
+				 (struct passed){k->role, k->call, k->thread, who, is_call ? what : NULL, 0});
 
-	if (!*place) {
-		mem_append(k->passed, k->passed_count, k->passed_capacity,
-			   (struct passed){k->role, k->call, k->thread, who, is_call ? what : NULL, 0});
-		*place = k->passed_count;
-	}
-	k->passed[*place - 1].ns += ns;
+	k->passed[place].ns += ns;
 	*map_put(&k->of_whom, hash_bytes(key, 2 * sizeof(*key)), who, NULL) += (uint64_t)ns;
 }
 
@@ -126,7 +123,7 @@ static void follow_thread(struct following *k, size_t thread)
 		if (!call || !is_wait(b->kind) || b->blocked_ns * 100 < t->lifetime_ns * WAIT_PERCENT)
 			continue;
 		k->role = role - 1;
-		k->call = *call - 1;
+		k->call = *call;
 		follow(k, t->image, b);
 	}
 }

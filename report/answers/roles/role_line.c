@@ -32,7 +32,7 @@ struct role_line_finder {
 	} open;
 	struct map roles_of; /* (process, tid) -> (role + 1) << 1 | whether it only polls */
 	struct map stacks;   /* (stack, image) -> place + 1 */
-	struct map of_roles; /* (stack and role, image) -> its place in the role's stacks + 1 */
+	struct map of_roles; /* (stack and role, image) -> its place in the role's stacks */
 	struct role_key *places;
 	size_t place_count, place_capacity;
 };
@@ -57,29 +57,23 @@ static const struct role_key *place_of(struct role_line_finder *f, uint32_t stac
 
 static void line_add(struct role_lines *lines, const struct role_key *p, uint64_t ns)
 {
-	uint64_t *known = map_put(&lines->known, p->frame.place, 0, NULL);
+	size_t place = map_place(&lines->known, p->frame.place, 0, lines->items, lines->count, lines->capacity,
+				 (struct role_call){.kind = BLOCKED_KINDS,
+						    .frame = p->frame,
+						    .has_frame = p->has_frame,
+						    .is_users = p->is_users});
 
-	if (!*known) {
-		list_add(lines, (struct role_call){.kind = BLOCKED_KINDS,
-						   .frame = p->frame,
-						   .has_frame = p->has_frame,
-						   .is_users = p->is_users});
-		*known = lines->count;
-	}
-	lines->items[*known - 1].ns += ns;
-	lines->items[*known - 1].count++;
+	lines->items[place].ns += ns;
+	lines->items[place].count++;
 }
 
 static void stack_add(struct role_line_finder *f, struct role *r, uint32_t stack, uint64_t ns)
 {
-	uint64_t *known = map_put(&f->of_roles, (uint64_t)(r - f->roles->items) << 32 | stack,
-				  (uint64_t)(f->image - f->context->model->images), NULL);
+	size_t place = map_place(&f->of_roles, (uint64_t)(r - f->roles->items) << 32 | stack,
+				 (uint64_t)(f->image - f->context->model->images), r->stacks, r->stack_count,
+				 r->stack_capacity, (struct role_stack){f->image, stack, 0});
 
-	if (!*known) {
-		mem_append(r->stacks, r->stack_count, r->stack_capacity, (struct role_stack){f->image, stack, 0});
-		*known = r->stack_count;
-	}
-	r->stacks[*known - 1].ns += ns;
+	r->stacks[place].ns += ns;
 }
 
 static void sample_add(struct role_line_finder *f, uint64_t of, const struct open_sample *sample)
@@ -124,7 +118,7 @@ static void samples_wait(struct role_line_finder *f, const struct event *e, cons
 		return;
 	ns = smaller_of(ns, role->cpu_ns);
 	role->cpu_ns -= ns;
-	role->calls[*at - 1].ns += ns;
+	role->calls[*at].ns += ns;
 }
 
 static void line_visit(struct scan *s, const struct event *e)

@@ -234,13 +234,8 @@ static void visit_loaded(void *context, const struct correlated *k)
 	}
 }
 
-static int calls_by_total(size_t left, size_t right, const void *rows)
-{
-	const struct aggregate_row *a = (const struct aggregate_row *)rows + left,
-				   *b = (const struct aggregate_row *)rows + right;
-
-	return order_of(b->total, a->total) ?: strcmp(aggregate_field(a, 1), aggregate_field(b, 1));
-}
+PLACE_COMPARATOR(calls_by_total, struct aggregate_row,
+		 order_of(b->total, a->total) ?: strcmp(aggregate_field(a, 1), aggregate_field(b, 1)))
 
 /* Sorts indices, because the numbers of bytes are in a parallel array. */
 static void calls_find_copies(struct call_lines *l, struct finding *f)

@@ -152,12 +152,7 @@ static void add_change(const struct compilations *p, const struct aggregate_row 
 		}
 }
 
-static int rows_by_total(size_t left, size_t right, const void *rows)
-{
-	const struct aggregate_row *all = rows;
-
-	return order_of(all[right].total, all[left].total) ?: order_of(left, right);
-}
+PLACE_COMPARATOR(rows_by_total, struct aggregate_row, order_of(b->total, a->total))
 
 /* The name of a function, or what stacks show. */
 static const char *compiled_words(const struct aggregate_row *row, struct buffer *ret)

@@ -243,19 +243,14 @@ struct step {
 static void add_step(void *context, const struct nvtx_range *range)
 {
 	struct step *s = context;
-	bool is_new;
-	uint64_t *place;
+	size_t place;
 
 	if (!range->is_pushpop || range->is_unfinished)
 		return;
-	place = map_put(&s->places, range->text, range->domain, &is_new);
-	if (is_new) {
-		*place = s->count;
-		mem_append(s->sums, s->count, s->capacity,
-			   (struct step_sum){.domain = range->domain, .text = range->text});
-	}
-	s->sums[*place].count++;
-	s->sums[*place].ticks += range->end - range->start;
+	place = map_place(&s->places, range->text, range->domain, s->sums, s->count, s->capacity,
+			  (struct step_sum){.domain = range->domain, .text = range->text});
+	s->sums[place].count++;
+	s->sums[place].ticks += range->end - range->start;
 }
 
 /* Appends its name. Returns how many there were; 0: there is no such range. */

@@ -32,15 +32,11 @@ static void add_wait(void *context, const struct mpi_wait *w)
 {
 	struct mpi_causes *all = context;
 	uint64_t waiting = w->kind == MPI_LATE_IN_COLLECTIVE ? 0 : image_number(all, &w->waiting) + 1;
-	uint64_t *place = map_put(&all->by_ranks, waiting << 32 | image_number(all, &w->late),
-				  (uint64_t)w->kind << 32 | w->late.function, NULL);
-	struct cause *c;
+	size_t place = map_place(&all->by_ranks, waiting << 32 | image_number(all, &w->late),
+				 (uint64_t)w->kind << 32 | w->late.function, all->items, all->count, all->capacity,
+				 (struct cause){.longest = *w});
+	struct cause *c = &all->items[place];
 
-	if (!*place) {
-		list_add(all, (struct cause){.longest = *w});
-		*place = all->count;
-	}
-	c = &all->items[*place - 1];
 	if (!w->late.stack == !c->longest.late.stack ? w->ns > c->longest.ns : w->late.stack)
 		c->longest = *w;
 	c->ns += w->ns;

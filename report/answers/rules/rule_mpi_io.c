@@ -43,13 +43,9 @@ static struct small_writes *place_of(struct mpi_io *io, const struct image *imag
 		struct small_writes new = {
 			.function = interner_text_number(&io->functions, trace_function(image->trace, function)->name),
 			.line = rule_line(io->rules, image, stack)};
-		uint64_t *place = map_put(&io->by_line, new.function, code_line_number(new.line), NULL);
 
-		if (!*place) {
-			mem_append(io->places, io->count, io->capacity, new);
-			*place = io->count;
-		}
-		*known = *place;
+		*known = 1 + map_place(&io->by_line, new.function, code_line_number(new.line), io->places, io->count,
+				       io->capacity, new);
 	}
 	return &io->places[*known - 1];
 }
@@ -83,12 +79,7 @@ static void visit_write(struct scan *s, const struct event *e)
 	io->ns_of[s->image->process] += ns;
 }
 
-static int writes_by_time(size_t left, size_t right, const void *places)
-{
-	const struct small_writes *all = places;
-
-	return order_of(all[right].ns, all[left].ns) ?: order_of(left, right);
-}
+PLACE_COMPARATOR(writes_by_time, struct small_writes, order_of(b->ns, a->ns))
 
 static void add_rows(const struct mpi_io *io, struct finding *f)
 {

@@ -71,7 +71,7 @@ struct matched_job {
 	struct matched_rank *ranks;
 	struct mpi_communicators communicators;
 	struct collective_series (*teams)[MPI_CLASSES]; /* by communicator */
-	struct map by_message; /* (from, to), (communicator, tag) -> channel + 1 */
+	struct map by_message; /* (from, to), (communicator, tag) -> channel */
 	struct channel *channels;
 	size_t channel_count, channel_capacity;
 	int64_t proc_null; /* 0: not known */
@@ -301,14 +301,11 @@ static void enter_collective(const struct matching *x, struct matched_job *job, 
 
 static struct channel *channel_of(struct matched_job *job, size_t communicator, uint32_t from, uint32_t to, int64_t tag)
 {
-	uint64_t *place = map_put(&job->by_message, (uint64_t)from << 32 | to,
-				  (uint64_t)communicator << 32 | (uint32_t)tag, NULL);
+	size_t place = map_place(&job->by_message, (uint64_t)from << 32 | to,
+				 (uint64_t)communicator << 32 | (uint32_t)tag, job->channels, job->channel_count,
+				 job->channel_capacity, (struct channel){0});
 
-	if (*place)
-		return &job->channels[*place - 1];
-	mem_append(job->channels, job->channel_count, job->channel_capacity, (struct channel){0});
-	*place = job->channel_count;
-	return &job->channels[*place - 1];
+	return &job->channels[place];
 }
 
 static void match_message(const struct matching *x, struct matched_job *job, const struct half *sent,

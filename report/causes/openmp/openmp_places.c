@@ -21,8 +21,8 @@ struct openmp_finder {
 	const struct image *image;
 	const uint8_t *classes; /* of the functions of `image` */
 	struct map by_stack;	/* (image and class, stack) -> number of the line + 1 */
-	struct map by_line;	/* (image and kind, line) -> place + 1 */
-	struct map by_thread;	/* (place, thread) -> share + 1 */
+	struct map by_line;	/* (image and kind, line) -> place */
+	struct map by_thread;	/* (place, thread) -> share */
 	struct openmp_share *shares;
 	size_t share_count, share_capacity;
 };
@@ -39,32 +39,25 @@ static size_t place_of(struct openmp_finder *f, const struct scan *s, const stru
 {
 	uint64_t image = (uint64_t)(s->image - s->context->model->images);
 	uint32_t stack = event_stack(e);
-	uint64_t *by_stack = map_put(&f->by_stack, image << 1 | is_barrier, stack, NULL), *known;
+	uint64_t *by_stack = map_put(&f->by_stack, image << 1 | is_barrier, stack, NULL);
 	const struct code_line *line;
 	struct openmp_places *p = f->places;
 
 	if (*by_stack)
 		return *by_stack - 1;
 	line = attribution_line(&f->attribution, s->image, stack);
-	known = map_put(&f->by_line, image << 1 | is_barrier, code_line_number(line), NULL);
-	if (!*known) {
-		list_add(p, (struct openmp_place){.image = s->image, .is_barrier = is_barrier, .line = line});
-		*known = p->count;
-	}
-	*by_stack = *known;
-	return *known - 1;
+	*by_stack = 1 + map_place(&f->by_line, image << 1 | is_barrier, code_line_number(line), p->items, p->count,
+				  p->capacity,
+				  (struct openmp_place){.image = s->image, .is_barrier = is_barrier, .line = line});
+	return *by_stack - 1;
 }
 
 static struct openmp_share *share_of(struct openmp_finder *f, const struct scan *s, size_t place)
 {
-	uint64_t *known = map_put(&f->by_thread, place, s->thread->number, NULL);
+	size_t at = map_place(&f->by_thread, place, s->thread->number, f->shares, f->share_count, f->share_capacity,
+			      (struct openmp_share){.place = place, .thread = s->thread});
 
-	if (!*known) {
-		mem_append(f->shares, f->share_count, f->share_capacity,
-			   (struct openmp_share){.place = place, .thread = s->thread});
-		*known = f->share_count;
-	}
-	return &f->shares[*known - 1];
+	return &f->shares[at];
 }
 
 static void add_region(struct openmp_place *p, const struct scan *s, const struct event *e, uint64_t ns)

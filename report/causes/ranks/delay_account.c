@@ -58,7 +58,7 @@ struct lane_reading {
 	uint64_t begin_ns; /* the end of its initialisation */
 	struct span_tally *tallies;
 	size_t tally_count, tally_capacity;
-	struct map tally_of; /* (group and function, image or operation, and stack) -> tally + 1 */
+	struct map tally_of; /* (group and function, image or operation, and stack) -> tally */
 };
 
 /* ---- the events of a lane ---- */
@@ -170,16 +170,13 @@ static void read_lane(struct lane_reading *r)
 static struct span_tally *tally(struct lane_reading *r, const struct rank_span *s, struct span_tally of, double ns)
 {
 	uint32_t other = of.function == ON_DEVICE ? of.operation : of.image != r->image;
-	uint64_t *place = map_put(&r->tally_of, (uint64_t)s->group << 32 | of.function,
-				  (uint64_t)other << 32 | of.stack, NULL);
 	struct span_tally *t;
+	size_t place;
 
-	if (!*place) {
-		of.group = s->group;
-		mem_append(r->tallies, r->tally_count, r->tally_capacity, of);
-		*place = r->tally_count;
-	}
-	t = &r->tallies[*place - 1];
+	of.group = s->group;
+	place = map_place(&r->tally_of, (uint64_t)s->group << 32 | of.function, (uint64_t)other << 32 | of.stack,
+			  r->tallies, r->tally_count, r->tally_capacity, of);
+	t = &r->tallies[place];
 	ns *= r->part;
 	t->more += s->weight > 0 ? ns * s->weight : 0;
 	t->less += s->weight < 0 ? ns * -s->weight : 0;
@@ -372,30 +369,21 @@ static void add_part(struct lane_reading *r, const struct span_tally *t)
 	enum rank_cause_kind kind = kind_of(d, t, f);
 	uint32_t name = kind == RANK_GIL ? 0 : f ? interner_text_number(&d->texts, f->name) : operation_text(d, t);
 	const struct code_line *line = delays_line(d, t->image, t->stack);
-	uint64_t *place = map_put(&d->part_of, (uint64_t)t->group << 32 | name,
-				  (uint64_t)kind << 32 | code_line_number(line), NULL);
-	uint64_t *of_lane;
-	struct rank_part *p;
+	size_t place = map_place(&d->part_of, (uint64_t)t->group << 32 | name,
+				 (uint64_t)kind << 32 | code_line_number(line), d->parts, d->part_count,
+				 d->part_capacity,
+				 (struct rank_part){.group = t->group, .name = name, .line = line, .kind = kind,
+						    .waits = f ? f->kind.waits : BLOCKED_KINDS});
+	size_t of_lane = map_place(&d->lane_part_of, place, r->lane, d->of_lanes, d->of_lane_count, d->of_lane_capacity,
+				   (struct rank_part_of_lane){(uint32_t)place, r->lane, 0, 0});
+	struct rank_part *p = &d->parts[place];
 
-	if (!*place) {
-		mem_append(d->parts, d->part_count, d->part_capacity, (struct rank_part){
-						  .group = t->group, .name = name, .line = line, .kind = kind,
-						  .waits = f ? f->kind.waits : BLOCKED_KINDS});
-		*place = d->part_count;
-	}
-	p = &d->parts[*place - 1];
 	p->more += t->more;
 	p->less += t->less;
 	p->path_ns += t->path_ns;
 	p->samples += t->samples;
-	of_lane = map_put(&d->lane_part_of, *place - 1, r->lane, NULL);
-	if (!*of_lane) {
-		mem_append(d->of_lanes, d->of_lane_count, d->of_lane_capacity,
-			   (struct rank_part_of_lane){(uint32_t)(*place - 1), r->lane, 0, 0});
-		*of_lane = d->of_lane_count;
-	}
-	d->of_lanes[*of_lane - 1].path_ns += t->path_ns;
-	d->of_lanes[*of_lane - 1].own_ns += t->own_ns;
+	d->of_lanes[of_lane].path_ns += t->path_ns;
+	d->of_lanes[of_lane].own_ns += t->own_ns;
 }
 
 /* Each line that is in the stack. */
@@ -407,7 +395,7 @@ static void add_lines(struct delays *d, const struct span_tally *t)
 
 	for (size_t i = 0; i < count && known < USER_FRAMES; i++) {
 		struct symbol_frame f = frames[i];
-		uint64_t *place;
+		size_t place;
 		size_t k = 0;
 
 		symbols_name(d->context->symbols, &f);
@@ -416,14 +404,10 @@ static void add_lines(struct delays *d, const struct span_tally *t)
 		if (k < known)
 			continue;
 		lines[known++] = f.line;
-		place = map_put(&d->line_of, t->group, f.line->number, NULL);
-		if (!*place) {
-			mem_append(d->lines, d->line_count, d->line_capacity,
-				   (struct rank_line){t->group, f.line, 0, 0});
-			*place = d->line_count;
-		}
-		d->lines[*place - 1].more += t->more;
-		d->lines[*place - 1].less += t->less;
+		place = map_place(&d->line_of, t->group, f.line->number, d->lines, d->line_count, d->line_capacity,
+				  (struct rank_line){t->group, f.line, 0, 0});
+		d->lines[place].more += t->more;
+		d->lines[place].less += t->less;
 	}
 }
 

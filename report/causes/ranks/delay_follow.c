@@ -126,12 +126,7 @@ static void follow_meeting(struct delays *d, const struct rank_wait *waits, size
 	compare_met(d, met, last);
 }
 
-static int compare_ends(size_t left, size_t right, const void *waits)
-{
-	const struct rank_wait *all = waits;
-
-	return order_of(all[left].end_ns, all[right].end_ns) ?: order_of(left, right);
-}
+PLACE_COMPARATOR(compare_ends, struct rank_wait, order_of(a->end_ns, b->end_ns))
 
 static void order_waits(struct delays *d)
 {

@@ -4,13 +4,8 @@
 
 uint32_t delays_lane(struct delays *d, const struct image *image)
 {
-	uint64_t *place = map_put(&d->lane_of, (uint64_t)(image - d->context->model->images), 0, NULL);
-
-	if (!*place) {
-		mem_append(d->lanes, d->lane_count, d->lane_capacity, (struct rank_lane){.image = image});
-		*place = d->lane_count;
-	}
-	return (uint32_t)(*place - 1);
+	return (uint32_t)map_place(&d->lane_of, (uint64_t)(image - d->context->model->images), 0, d->lanes,
+				   d->lane_count, d->lane_capacity, (struct rank_lane){.image = image});
 }
 
 const struct code_line *delays_line(struct delays *d, const struct image *image, uint32_t stack)
@@ -26,14 +21,10 @@ const struct code_line *delays_line(struct delays *d, const struct image *image,
 uint32_t delays_group_of(struct delays *d, const char *name, const struct code_line *line, bool is_collective)
 {
 	uint32_t number = interner_text_number(&d->texts, name);
-	uint64_t *place = map_put(&d->group_of, number, code_line_number(line), NULL);
 
-	if (!*place) {
-		mem_append(d->groups, d->group_count, d->group_capacity, (struct wait_group){
-						   .name = number, .line = line, .is_collective = is_collective});
-		*place = d->group_count;
-	}
-	return (uint32_t)(*place - 1);
+	return (uint32_t)map_place(&d->group_of, number, code_line_number(line), d->groups, d->group_count,
+				   d->group_capacity,
+				   (struct wait_group){.name = number, .line = line, .is_collective = is_collective});
 }
 
 uint32_t delays_group(struct delays *d, const struct image *image, uint32_t function, uint32_t stack)

@@ -109,8 +109,8 @@ struct delays {
 	size_t of_lane_count, of_lane_capacity;
 	struct rank_line *lines;
 	size_t line_count, line_capacity;
-	struct map lane_of;  /* image -> lane + 1 */
-	struct map group_of; /* (name, line) -> group + 1 */
+	struct map lane_of;  /* image -> lane */
+	struct map group_of; /* (name, line) -> group */
 	struct map part_of, lane_part_of, line_of; /* -> + 1 */
 	bool has_samples;
 	struct usages *usages;

@@ -325,12 +325,7 @@ static void judge(struct delays *d, uint32_t group, struct rank_cause *ret)
 	free(c.chosen);
 }
 
-static int compare_groups(size_t left, size_t right, const void *groups)
-{
-	const struct wait_group *all = groups;
-
-	return order_of(all[right].wait_ns, all[left].wait_ns) ?: order_of(left, right);
-}
+PLACE_COMPARATOR(compare_groups, struct wait_group, order_of(b->wait_ns, a->wait_ns))
 
 static uint64_t span_of(const struct delays *d)
 {

@@ -30,12 +30,7 @@ static void sort_set(struct rank_set *s)
 	s->lanes = sorted;
 }
 
-static int compare_means(size_t left, size_t right, const void *means)
-{
-	const double *all = means;
-
-	return (all[left] < all[right]) - (all[left] > all[right]) ?: order_of(left, right);
-}
+PLACE_COMPARATOR(compare_means, double, (*a < *b) - (*a > *b))
 
 /* How much each lane did of the chosen parts, on average of the times that it was looked at. Returns how much more it
  * was on the way to a wait than on average. */

@@ -19,12 +19,7 @@ static uint64_t delay_of(const struct delays *d, const struct image *image, uint
 	return is_known ? usage.delay_ns : 0;
 }
 
-static int compare_ratios(size_t left, size_t right, const void *ratios)
-{
-	const double *all = ratios;
-
-	return (all[left] > all[right]) - (all[left] < all[right]) ?: order_of(left, right);
-}
+PLACE_COMPARATOR(compare_ratios, double, (*a > *b) - (*a < *b))
 
 void rank_usage_find(struct delays *d)
 {
