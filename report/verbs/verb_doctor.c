@@ -14,10 +14,9 @@ enum { NAME_COLUMNS = 13, STATE_COLUMNS = 9 };
 static void fill_table(const struct doctor *d, struct table *t)
 {
 	table_has(t, COL_CHECK, COL_STATE, COL_FOUND, COL_ADVICE);
-	array_each(const struct check, c, d->checks, d->count) {
+	array_each(const struct check, c, d->checks, d->count)
 		table_cells(t, c->name, check_state_names[c->state], buffer_string(&c->found),
 			    buffer_string(&c->advice));
-	}
 }
 
 static void write_lines(const struct doctor *d, FILE *file)

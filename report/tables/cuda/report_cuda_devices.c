@@ -6,14 +6,14 @@
 #include "report/tables/report.h"
 #include "report/time/profile.h"
 
-static void attribute_cell(const struct device_properties *p, enum tf_device_attribute attribute, struct table *table)
+static struct cell_value attribute(const struct device_properties *p, enum tf_device_attribute attribute)
 {
-	table_cells(table, cell_if(p->has[attribute], (uint64_t)(uint32_t)p->values[attribute]));
+	return cell_if(p->has[attribute], (uint64_t)(uint32_t)p->values[attribute]);
 }
 
-static void mhz_cell(const struct device_properties *p, enum tf_device_attribute attribute, struct table *table)
+static struct cell_value mhz(const struct device_properties *p, enum tf_device_attribute attribute)
 {
-	table_cells(table, cell_if(p->has[attribute], p->values[attribute] / 1e3));
+	return cell_if(p->has[attribute], p->values[attribute] / 1e3);
 }
 
 static void text_cell(struct buffer *text, struct table *table)
@@ -47,15 +47,11 @@ static void device_row(const struct report_context *c, const struct image *image
 	if (p.has[TF_ATTRIBUTE_MAJOR])
 		buffer_print(&text, "%d.%d", p.values[TF_ATTRIBUTE_MAJOR], p.values[TF_ATTRIBUTE_MINOR]);
 	text_cell(&text, table);
-	attribute_cell(&p, TF_ATTRIBUTE_SM_COUNT, table);
-	mhz_cell(&p, TF_ATTRIBUTE_CLOCK, table);
-	table_cells(table, cell_if(p.memory_bytes, (double)p.memory_bytes));
-	mhz_cell(&p, TF_ATTRIBUTE_MEMORY_CLOCK, table);
-	attribute_cell(&p, TF_ATTRIBUTE_MEMORY_BUS_BITS, table);
-	table_cells(table, cell_if(p.bandwidth > 0, p.bandwidth / 1e9),
-		    cell_if(p.has[TF_ATTRIBUTE_L2_BYTES], p.values[TF_ATTRIBUTE_L2_BYTES]));
-	attribute_cell(&p, TF_ATTRIBUTE_SM_THREADS, table);
-	attribute_cell(&p, TF_ATTRIBUTE_SM_SHARED_BYTES, table);
+	table_cells(table, attribute(&p, TF_ATTRIBUTE_SM_COUNT), mhz(&p, TF_ATTRIBUTE_CLOCK),
+		    cell_if(p.memory_bytes, (double)p.memory_bytes), mhz(&p, TF_ATTRIBUTE_MEMORY_CLOCK),
+		    attribute(&p, TF_ATTRIBUTE_MEMORY_BUS_BITS), cell_if(p.bandwidth > 0, p.bandwidth / 1e9),
+		    attribute(&p, TF_ATTRIBUTE_L2_BYTES), attribute(&p, TF_ATTRIBUTE_SM_THREADS),
+		    attribute(&p, TF_ATTRIBUTE_SM_SHARED_BYTES));
 	if (p.has[TF_ATTRIBUTE_HAS_ECC])
 		buffer_text(&text, p.values[TF_ATTRIBUTE_HAS_ECC] ? "on" : "off");
 	text_cell(&text, table);

@@ -83,9 +83,9 @@ static void add_kernel(void *context, const struct image *image, const struct op
 }
 
 /* With three decimals: the bytes are an estimate. */
-static void rate_if(struct table *table, bool is_known, double value)
+static struct cell_value rate_if(bool is_known, double value)
 {
-	table_cells(table, cell_if(is_known, value < 1e15 ? (double)(uint64_t)(value * 1000 + 0.5) / 1000 : value));
+	return cell_if(is_known, value < 1e15 ? (double)(uint64_t)(value * 1000 + 0.5) / 1000 : value);
 }
 
 /* The rates in FLOP/ns, which are GFLOP/s. */
@@ -99,15 +99,11 @@ static void roof_cells(const struct roof *roof, struct table *table)
 	char type[32];
 
 	snprintf(type, sizeof(type), "%s%s", number_names[roof->type], roof->on_tensor_cores ? " tensor" : "");
-	table_cells(table, cell_if(roof->flops < 1.8e19, (uint64_t)roof->flops), cell_if(roof->has_bytes, roof->bytes));
-	rate_if(table, intensity > 0, intensity);
-	rate_if(table, reached > 0, reached);
-	table_cells(table, cell_if(roof->type, type));
-	rate_if(table, of_cores > 0, of_cores);
-	rate_if(table, of_cores > 0, 100 * reached / of_cores);
-	table_cells(table, cell_if(is_bound_known, of_memory < of_cores ? "memory" : "compute"));
-	rate_if(table, is_bound_known, attainable);
-	rate_if(table, is_bound_known, 100 * reached / attainable);
+	table_cells(table, cell_if(roof->flops < 1.8e19, (uint64_t)roof->flops), cell_if(roof->has_bytes, roof->bytes),
+		    rate_if(intensity > 0, intensity), rate_if(reached > 0, reached), cell_if(roof->type, type),
+		    rate_if(of_cores > 0, of_cores), rate_if(of_cores > 0, 100 * reached / of_cores),
+		    cell_if(is_bound_known, of_memory < of_cores ? "memory" : "compute"),
+		    rate_if(is_bound_known, attainable), rate_if(is_bound_known, 100 * reached / attainable));
 }
 
 ROW_COMPARATOR(roofs_in_order, struct roof, order_of(b->ns, a->ns) ?: strcmp(row_a->key, row_b->key))

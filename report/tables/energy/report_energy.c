@@ -8,14 +8,9 @@
 #include "report/tables/report.h"
 
 /* Energy in a column of type COLUMN_MB, whose values are shown in millions. */
-static void joules_cell(struct table *table, double joules)
+static double in_millions(double joules)
 {
-	table_real(table, joules * 1e6);
-}
-
-static void tenth_if(struct table *table, bool is_known, double value)
-{
-	table_cells(table, cell_if(is_known, is_known ? round_to_tenth(value) : 0));
+	return joules * 1e6;
 }
 
 static void nothing_sampled(const struct model *m, struct table *table)
@@ -77,23 +72,14 @@ static void energy_row(const struct report_context *c, const struct energy_sourc
 	}
 	table_text(table, c->model->machines[s->machine].host);
 	energy_source_name(c->model, s, &name);
-	table_cells(table, buffer_string(&name), energy_duration_ns(s));
-	joules_cell(table, energy_total(s));
-	if (share && share->intervals)
-		joules_cell(table, energy_total(s) - share->idle);
-	else
-		table_nothing(table);
-	tenth_if(table, true, ns > 0 ? energy_total(s) / (ns / 1e9) : 0);
-	tenth_if(table, true, watts.most);
-	tenth_if(table, s->limit_watts > 0, s->limit_watts);
-	tenth_if(table, clock.ns > 0, clock.sum / clock.ns);
-	tenth_if(table, heat.ns > 0, heat.most);
-	table_cells(table, cell_if(memory.ns > 0, memory.most));
-	if (s->kind == TF_ENERGY_GPU)
-		table_cells(table, share_percent((double)energy_reason_ns(s, ENERGY_SLOWDOWNS), ns));
-	else
-		table_nothing(table);
-	table_cells(table, s->count, s->id);
+	table_cells(table, buffer_string(&name), energy_duration_ns(s), in_millions(energy_total(s)),
+		    cell_if(share && share->intervals, in_millions(energy_total(s) - share->idle)),
+		    round_to_tenth(ns > 0 ? energy_total(s) / (ns / 1e9) : 0), round_to_tenth(watts.most),
+		    cell_if(s->limit_watts > 0, round_to_tenth(s->limit_watts)),
+		    cell_if(clock.ns > 0, round_to_tenth(clock.sum / clock.ns)),
+		    cell_if(heat.ns > 0, round_to_tenth(heat.most)), cell_if(memory.ns > 0, memory.most),
+		    cell_if(s->kind == TF_ENERGY_GPU,
+			    share_percent((double)energy_reason_ns(s, ENERGY_SLOWDOWNS), ns)), s->count, s->id);
 	reasons_cell(table, s);
 }
 
@@ -197,11 +183,10 @@ static void kernel_rows(struct energy_kernels *k, struct table *table)
 	array_each(const struct aggregate_row, key, k->keys.rows, k->keys.count) {
 		const struct kernel_energy *row = key->more;
 
-		table_cells(table, share_percent(row->joules, all));
-		joules_cell(table, row->joules);
-		table_cells(table, cell_if(row->ns, row->ns), cell_if(row->count, row->count));
-		tenth_if(table, row->ns, row->joules / ((double)row->ns / 1e9));
-		table_cells(table, aggregate_field(key, 0), aggregate_field(key, 1));
+		table_cells(table, share_percent(row->joules, all), in_millions(row->joules), cell_if(row->ns, row->ns),
+			    cell_if(row->count, row->count),
+			    cell_if(row->ns, round_to_tenth(row->joules / ((double)row->ns / 1e9))),
+			    aggregate_field(key, 0), aggregate_field(key, 1));
 	}
 }
 

@@ -51,10 +51,9 @@ void report_jax_live_trace(const struct report_context *c, struct table *table)
 
 	table_has(table, COL_TIME_NS, COL_PID, COL_HOST, COL_RANK, COL_BUFFERS, COL_LIVE_MB);
 	jax_live_make(c->model, NULL, &live);
-	array_each(const struct jax_look, l, live.looks, live.look_count) {
+	array_each(const struct jax_look, l, live.looks, live.look_count)
 		table_cells(table, model_since_origin(c->model, l->ns), l->image->pid,
 			    c->model->machines[l->image->machine].host, image_rank(l->image), l->buffers, l->bytes);
-	}
 	if (!live.look_count)
 		table_lacks(table, NO_LOOKS);
 }
@@ -66,10 +65,9 @@ void report_jax_exec_sum(const struct report_context *c, struct table *table)
 	table_has(table, COL_TOTAL_MB, COL_ARGUMENTS_MB, COL_OUTPUTS_MB, COL_ALIASED_MB, COL_TEMPORARY_MB, COL_CODE_MB,
 		  COL_DEVICES, COL_EXECUTABLES, COL_HLO_MODULE);
 	jax_executables_make(c->model, &list);
-	list_each(const struct jax_executable, e, &list) {
+	list_each(const struct jax_executable, e, &list)
 		table_cells(table, jax_executable_bytes(e), e->sizes.arguments, e->sizes.outputs, e->sizes.aliased,
 			    e->sizes.temporary, e->sizes.code, e->sizes.devices, e->count, e->name);
-	}
 	table->hides_zeros = true;
 	if (!list.count)
 		table_lacks(table, "no executables of JAX whose memory is known: record with --jax");

@@ -48,10 +48,9 @@ void report_mem_usage_trace(const struct report_context *c, struct table *table)
 	SCOPED_MEMORY struct resident_point *points = resident_points(c->model, &count);
 
 	table_has(table, COL_TIME_NS, COL_PID, COL_HOST, COL_RESIDENT_MB, COL_NAME);
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++)
 		table_cells(table, model_since_origin(c->model, points[i].ns), points[i].pid,
 			    c->model->machines[points[i].machine].host, points[i].kb * KB, points[i].name);
-	}
 	if (!count)
 		table_lacks(table, NO_SAMPLES);
 }

@@ -528,9 +528,8 @@ static void pytorch_fill_table(struct operators *o, struct table *table)
 			table_real(table, s->joules * 1e6);
 		table_cells(table, share_percent((double)s->cpu_self, (double)cpu), s->cpu_self, s->cpu_total,
 			    mean_of(s->cpu_total, s->calls), s->allocated);
-		for (size_t k = 0; o->has_memory && k < TENSOR_PLACES; k++) {
+		for (size_t k = 0; o->has_memory && k < TENSOR_PLACES; k++)
 			table_cells(table, (double)s->memory[k].self, (double)s->memory[k].total, s->memory[k].peak);
-		}
 		table_cells(table, cell_if(s->flops > 0, s->flops / 1e9),
 			    cell_if(s->ideal_ns > 0 && s->gpu_self, 100 * s->ideal_ns / (double)s->gpu_self), s->calls,
 			    aggregate_field(row, field));

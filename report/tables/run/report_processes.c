@@ -226,8 +226,7 @@ void report_not_recorded(const struct report_context *c, struct table *table)
 	const struct model *m = c->model;
 
 	table_has(table, COL_PID, COL_HOST, COL_PROGRAM, COL_REASON);
-	for (size_t i = 0; i < m->bare_count; i++) {
+	for (size_t i = 0; i < m->bare_count; i++)
 		table_cells(table, m->bare[i].pid, m->machines[m->bare[i].machine].host, m->bare[i].executable,
 			    m->bare[i].reason);
-	}
 }
