@@ -574,8 +574,7 @@ void fix_first_find(const struct report_context *c, struct costs *costs, const s
 			propose_call(&k, r, &r->calls[n]);
 	}
 	propose_kernels(&k);
-	if (ret->count)
-		qsort(ret->items, ret->count, sizeof(*ret->items), compare_causes);
+	array_sort(ret->items, ret->count, compare_causes);
 	for (size_t i = 0; i < ret->count && i < SPINES; i++)
 		fix_first_callers(&k, &ret->items[i]);
 	if (ret->count)

@@ -230,8 +230,7 @@ uint64_t rule_union(struct rule_span *spans, size_t count)
 {
 	uint64_t sum = 0, until = 0;
 
-	if (count)
-		qsort(spans, count, sizeof(*spans), compare_spans);
+	array_sort(spans, count, compare_spans);
 	for (size_t i = 0; i < count; i++) {
 		uint64_t from = spans[i].start > until ? spans[i].start : until;
 

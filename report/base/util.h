@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 /* ---- errors: a module returns -errno and describes the error in a struct err; the verb prints it ---- */
 
@@ -160,6 +161,13 @@ static inline uint64_t rest_of(uint64_t all, uint64_t part)
                                                              \
 		return order;                                \
 	}
+
+/* qsort, for the items of an array that may be empty, and then NULL. */
+#define array_sort(array, count, compare)                                                \
+	do {                                                                             \
+		if (count)                                                               \
+			qsort((array), (count), sizeof(*(array)), (compare));            \
+	} while (0)
 
 /* Like qsort, for items that are already sorted in most cases. */
 void sort_unless_sorted(void *items, size_t count, size_t size, int (*compare)(const void *, const void *));

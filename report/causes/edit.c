@@ -219,8 +219,7 @@ static double median_of_ranks(const struct causality *s)
 		if (is_new && *rank)
 			works[count++] = rank_work(s, rank);
 	}
-	if (count)
-		qsort(works, count, sizeof(*works), compare_works);
+	array_sort(works, count, compare_works);
 	median = count ? count % 2 ? works[count / 2] : (works[count / 2 - 1] + works[count / 2]) / 2 : 0;
 	free(works);
 	return median;

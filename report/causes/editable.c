@@ -241,8 +241,7 @@ static struct map_slot *samples_by_pool(const struct editables *e, size_t *ret_c
 			all[count].a = shares_of(e, (size_t)all[count].a);
 			count++;
 		}
-	if (count)
-		qsort(all, count, sizeof(*all), compare_shares);
+	array_sort(all, count, compare_shares);
 	*ret_count = count;
 	return all;
 }

@@ -101,8 +101,7 @@ static void gather(struct linker *l)
 			g.image = s->actors[i].image;
 			correlate_unfiltered(s->context, g.image, &g, visit);
 		}
-	if (l->operations.count)
-		qsort(l->operations.items, l->operations.count, sizeof(*l->operations.items), compare_operations);
+	array_sort(l->operations.items, l->operations.count, compare_operations);
 	texts_done(&g.texts);
 	map_done(&g.names);
 	map_done(&g.streams);
@@ -256,8 +255,7 @@ void link_devices(struct linker *l)
 	for (size_t i = 0; i < l->operations.count; i++)
 		ends[i] = (struct by_end){s->actors[l->operations.items[i].actor].image, l->operations.items[i].end_ns,
 					  l->operations.items[i].actor};
-	if (l->operations.count)
-		qsort(ends, l->operations.count, sizeof(*ends), compare_ends);
+	array_sort(ends, l->operations.count, compare_ends);
 	link_operations(l, ends);
 	link_waits(l, MOMENT_SYNC, ends);
 	link_waits(l, MOMENT_SYNC_STREAMS, ends);

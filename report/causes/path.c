@@ -52,8 +52,7 @@ void path_add(struct path *p, uint32_t actor, uint64_t from_ns, uint64_t until_n
 
 void path_end(struct path *p)
 {
-	if (p->count)
-		qsort(p->rows, p->count, sizeof(*p->rows), compare_rows);
+	array_sort(p->rows, p->count, compare_rows);
 }
 
 void path_find(struct causality *s, uint64_t until_ns, struct path *ret)

@@ -91,8 +91,7 @@ void path_table(struct path *p, struct table *t)
 		p->rows[count] = p->rows[i];
 		*place = ++count;
 	}
-	if (count)
-		qsort(p->rows, count, sizeof(*p->rows), compare_rows);
+	array_sort(p->rows, count, compare_rows);
 	table_has(t, COL_TIME_PERCENT, COL_TIME_NS, COL_KIND, COL_RANK, COL_THREAD, COL_NAME, COL_LINE);
 	for (size_t i = 0; i < count && whole > 0; i++)
 		add_row(s, &p->rows[i], whole, t);

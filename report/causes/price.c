@@ -236,8 +236,7 @@ void prices_rank(struct causality *s, const struct path *path, struct prices *re
 			r.items[ret->count++] = r.items[i];
 		else
 			free(r.items[i].edit);
-	if (ret->count)
-		qsort(ret->items, ret->count, sizeof(*ret->items), compare_prices);
+	array_sort(ret->items, ret->count, compare_prices);
 	map_done(&r.known);
 	free(r.most_ns);
 }

@@ -44,8 +44,7 @@ static size_t thread_end(const struct interval_tree *s, size_t from)
 
 void interval_tree_build(struct interval_tree *s)
 {
-	if (s->count)
-		qsort(s->items, s->count, sizeof(*s->items), compare_intervals);
+	array_sort(s->items, s->count, compare_intervals);
 	for (size_t from = 0, to; from < s->count; from = to) {
 		to = thread_end(s, from);
 		set_latest_end(s, from, to);

@@ -102,8 +102,7 @@ struct usages *usages_new(const struct model *m)
 	u->model = m;
 	for (size_t i = 0; i < m->image_count; i++)
 		usages_add_trace(u, i);
-	if (u->recorded_count)
-		qsort(u->recorded, u->recorded_count, sizeof(*u->recorded), compare_recorded);
+	array_sort(u->recorded, u->recorded_count, compare_recorded);
 	for (size_t i = 0; i < m->usage_count; i++) {
 		size_t from = u->sampled_count;
 		uint64_t round = 0, before = 0;
@@ -119,8 +118,7 @@ struct usages *usages_new(const struct model *m)
 		for (size_t k = from; k < u->sampled_count; k++)
 			sampled_finish(&u->sampled[k], round);
 	}
-	if (u->sampled_count)
-		qsort(u->sampled, u->sampled_count, sizeof(*u->sampled), compare_sampled);
+	array_sort(u->sampled, u->sampled_count, compare_sampled);
 	return u;
 }
 

@@ -286,8 +286,7 @@ static void complete_runs(struct live_runs *runs)
 {
 	list_each(struct live_run, run, runs) {
 		read_state(run);
-		if (run->process_count)
-			qsort(run->processes, run->process_count, sizeof(*run->processes), by_start);
+		array_sort(run->processes, run->process_count, by_start);
 		run->command = mem_copy_text("", 0);
 		if (!run->process_count)
 			continue;
@@ -295,8 +294,7 @@ static void complete_runs(struct live_runs *runs)
 							      strlen(run->processes[0].command)));
 		run->rank = run->processes[0].rank;
 	}
-	if (runs->count)
-		qsort(runs->items, runs->count, sizeof(*runs->items), by_capture);
+	array_sort(runs->items, runs->count, by_capture);
 }
 
 static void search_all(struct live_runs *ret)

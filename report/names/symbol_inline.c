@@ -56,8 +56,7 @@ static const struct inline_unit *inline_unit_of(struct inline_units *u, Dwarf_Di
 		struct inline_unit made = {0};
 
 		add_functions(&made, unit, 0);
-		if (made.count)
-			qsort(made.functions, made.count, sizeof(*made.functions), compare_functions);
+		array_sort(made.functions, made.count, compare_functions);
 		mem_append(u->units, u->count, u->capacity, made);
 		*known = u->count;
 	}

@@ -34,8 +34,7 @@ static void sort_samples(struct states *s, const struct model *m)
 				continue;
 			mem_append(s->samples, s->count, s->capacity, sample);
 		}
-	if (s->count)
-		qsort(s->samples, s->count, sizeof(*s->samples), compare_samples);
+	array_sort(s->samples, s->count, compare_samples);
 }
 
 /* A thread without records is named by the launcher's samples. */

@@ -102,8 +102,7 @@ void clock_map_build(struct clock_map *map)
 {
 	double slope, scale;
 
-	if (map->count)
-		qsort(map->pairs, map->count, sizeof(*map->pairs), compare_clock_pairs);
+	array_sort(map->pairs, map->count, compare_clock_pairs);
 	find_offset(map, map->hz >= 1000 ? 1e9 / (double)map->hz : 1);
 	clock_map_thin(map);
 	slope = whole_slope(map);

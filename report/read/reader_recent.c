@@ -79,8 +79,7 @@ static void take_definitions(struct trace *t)
 		if (w->is_left_out && w->blobs & ~RECORDS)
 			chunks[count++] = w;
 	}
-	if (count)
-		qsort(chunks, count, sizeof(*chunks), compare_offsets);
+	array_sort(chunks, count, compare_offsets);
 	left = take_chunks(t, chunks, count, ~(RECORDS | STACKS), EARLIER_BYTES);
 	take_chunks(t, chunks, count, STACKS, left);
 }

@@ -139,8 +139,7 @@ uint64_t blocked_divide(struct blocked *b, uint64_t blocked_ns)
 								    total);
 		blocked_ns -= given;
 	}
-	if (b->count)
-		qsort(b->calls, b->count, sizeof(*b->calls), compare_blocked);
+	array_sort(b->calls, b->count, compare_blocked);
 	return blocked_ns;
 }
 

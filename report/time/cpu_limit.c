@@ -73,8 +73,7 @@ struct cpu_limits *cpu_limits_new(const struct model *m)
 			if (c.kind == TF_USAGE_CPUS)
 				add_record(l, &m->usages[i], &c);
 		}
-	if (l->count)
-		qsort(l->records, l->count, sizeof(*l->records), compare_records);
+	array_sort(l->records, l->count, compare_records);
 	merge_records(l);
 	return l;
 }

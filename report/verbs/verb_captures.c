@@ -51,8 +51,7 @@ static void list_directory(struct listing *l, const struct live_runs *runs)
 	}
 	if (d)
 		closedir(d);
-	if (l->count)
-		qsort(l->items, l->count, sizeof(*l->items), by_time);
+	array_sort(l->items, l->count, by_time);
 }
 
 static void fill_table(const struct listing *l, struct table *t)

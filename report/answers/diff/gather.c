@@ -419,8 +419,7 @@ int gather(const struct report_context *context, enum diff_by by, const char *ov
 		free(g.steps);
 		return code;
 	}
-	if (g.step_count)
-		qsort(g.steps, g.step_count, sizeof(*g.steps), instances_by_image);
+	array_sort(g.steps, g.step_count, instances_by_image);
 	if (by == DIFF_KERNEL)
 		gather_kernels(&g);
 	else if (by == DIFF_API)

@@ -94,9 +94,8 @@ static void add_device_cells(struct finding *f, const struct gpu_row *line)
 static void device_check_show_rows(struct device_check *l, struct finding *f,
 				   int (*compare)(const void *, const void *), bool has_percent, const char *what)
 {
-	if (l->count)
-		qsort(l->lines, l->count, sizeof(*l->lines), compare);
-	else
+	array_sort(l->lines, l->count, compare);
+	if (!l->count)
 		rule_missed_devices(l->rules, f);
 	for (size_t i = 0; i < l->count && i < ROWS; i++) {
 		rule_row(f);

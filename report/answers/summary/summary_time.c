@@ -84,8 +84,7 @@ static void add_parts(struct time_part *parts, size_t count, struct buffer *ret)
 
 	for (size_t i = 0; i < count; i++)
 		whole += parts[i].ns;
-	if (count)
-		qsort(parts, count, sizeof(*parts), compare_parts);
+	array_sort(parts, count, compare_parts);
 	if (whole)
 		round_percent(parts, count, whole, percent);
 	for (size_t i = 0; i < count; i++) {

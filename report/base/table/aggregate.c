@@ -412,8 +412,7 @@ static int compare_aggregate_rows(const void *left, const void *right)
 
 void aggregate_sort(struct aggregate *s)
 {
-	if (s->count)
-		qsort(s->rows, s->count, sizeof(*s->rows), compare_aggregate_rows);
+	array_sort(s->rows, s->count, compare_aggregate_rows);
 }
 
 double aggregate_deviation(const struct aggregate_row *r)

@@ -166,8 +166,7 @@ void openmp_places_find(const struct report_context *c, struct openmp_places *re
 	scan_events(&(struct scan){.context = c, .groups = 1u << TF_GROUP_OPENMP, .more = &f}, visit);
 	settle_barriers(&f);
 	find_late(&f);
-	if (ret->count)
-		qsort(ret->items, ret->count, sizeof(*ret->items), compare_places);
+	array_sort(ret->items, ret->count, compare_places);
 	attribution_done(&f.attribution);
 	map_done(&f.by_stack);
 	map_done(&f.by_line);

@@ -441,8 +441,7 @@ COMPARATOR(compare_spans, struct rank_span,
 
 void delays_account(struct delays *d)
 {
-	if (d->span_count)
-		qsort(d->spans, d->span_count, sizeof(*d->spans), compare_spans);
+	array_sort(d->spans, d->span_count, compare_spans);
 	for (size_t i = 0, next; i < d->span_count; i = next) {
 		for (next = i; next < d->span_count && d->spans[next].lane == d->spans[i].lane; next++)
 			;

@@ -125,8 +125,7 @@ void delays_of_graph(struct delays *d, struct causality *causes)
 		for (uint32_t n = of->first; n < of->first + of->count; n++)
 			follow_wait(&g, i, n);
 	}
-	if (g.count)
-		qsort(g.items, g.count, sizeof(*g.items), compare_waits);
+	array_sort(g.items, g.count, compare_waits);
 	for (size_t i = 0, next; i < g.count; i = next, meetings++) {
 		for (next = i; next < g.count && g.items[next].node == g.items[i].node; next++)
 			;

@@ -106,8 +106,7 @@ void delays_of_nccl(struct delays *d)
 	for (size_t i = 0; i < m->image_count; i++)
 		if (*image_rank(&m->images[i]))
 			nccl_collectives(m, &m->images[i], &n, take);
-	if (n.count)
-		qsort(n.items, n.count, sizeof(*n.items), compare_numbers);
+	array_sort(n.items, n.count, compare_numbers);
 	all = find_meetings(&n, &count);
 	for (size_t i = 0; i < count; i++)
 		most = all[i].count > most ? all[i].count : most;

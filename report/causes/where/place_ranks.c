@@ -231,8 +231,7 @@ void where_ranks_find(const struct where_place *p, struct where_ranks *ret)
 	*ret = (struct where_ranks){0};
 	ranks_gather(p, &all);
 	ranks_add_nccl(p, &all);
-	if (all.count)
-		qsort(all.items, all.count, sizeof(*all.items), rank_order);
+	array_sort(all.items, all.count, rank_order);
 	ret->items = mem_alloc((all.count + 1) * sizeof(*ret->items));
 	ret->count = all.count;
 	finalizing = count_waiting(&all, ret);

@@ -36,8 +36,7 @@ void correlation_ids(const struct report_context *c, const struct image *image, 
 	if (!image->trace)
 		return;
 	correlate_image(c, image, &a, ids_add_correlated, NULL);
-	if (ret->count)
-		qsort(ret->items, ret->count, sizeof(*ret->items), compare_places);
+	array_sort(ret->items, ret->count, compare_places);
 }
 
 void correlation_ids_done(struct correlation_ids *ids)

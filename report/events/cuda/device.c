@@ -253,8 +253,7 @@ static void read_clocks(const struct trace *t, struct device_clocks *c)
 		c->pairs = mem_grow(c->pairs, c->count, &c->capacity, sizeof(*c->pairs));
 		c->count += trace_blob(t, b, &c->pairs[c->count], sizeof(*c->pairs)) == sizeof(*c->pairs);
 	}
-	if (c->count)
-		qsort(c->pairs, c->count, sizeof(*c->pairs), compare_device_pairs);
+	array_sort(c->pairs, c->count, compare_device_pairs);
 }
 
 /* Interpolates between two pairs; outside of them the offset of the nearest pair applies. */

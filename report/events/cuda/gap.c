@@ -194,8 +194,7 @@ static void gap_settle_batch(struct gap_state *s)
 {
 	struct filling f = {.state = s};
 
-	if (s->count)
-		qsort(s->batch, s->count, sizeof(*s->batch), by_thread);
+	array_sort(s->batch, s->count, by_thread);
 	for (size_t i = 0; i < s->count; i += f.count) {
 		f.gaps = s->batch + i;
 		f.at = f.count = 0;
@@ -411,8 +410,7 @@ static void find_unrecorded(struct gap_state *s)
 			outside_of_ranges(s, image);
 		lost_sources(s, image);
 	}
-	if (s->unrecorded_count)
-		qsort(s->unrecorded, s->unrecorded_count, sizeof(*s->unrecorded), by_from);
+	array_sort(s->unrecorded, s->unrecorded_count, by_from);
 	array_each(const struct gap_span, next, s->unrecorded, s->unrecorded_count) {
 		if (!used || next->from > s->unrecorded[used - 1].to)
 			s->unrecorded[used++] = *next;
@@ -480,18 +478,15 @@ static void gap_sort_sums(struct gaps *g)
 
 	for (size_t i = 0; i < g->sum_count; i++)
 		g->sums[i].place = i;
-	if (g->sum_count)
-		qsort(g->sums, g->sum_count, sizeof(*g->sums), gap_sums_by_total);
+	array_sort(g->sums, g->sum_count, gap_sums_by_total);
 	for (size_t i = 0; i < g->sum_count; i++)
 		place[g->sums[i].place] = i;
 	for (size_t i = 0; i < g->stack_count; i++)
 		g->stacks[i].sum = place[g->stacks[i].sum];
 	for (size_t i = 0; i < g->host_count; i++)
 		g->hosts[i].sum = place[g->hosts[i].sum];
-	if (g->host_count)
-		qsort(g->hosts, g->host_count, sizeof(*g->hosts), gap_hosts_by_thread);
-	if (g->stack_count)
-		qsort(g->stacks, g->stack_count, sizeof(*g->stacks), gap_stacks_by_sum);
+	array_sort(g->hosts, g->host_count, gap_hosts_by_thread);
+	array_sort(g->stacks, g->stack_count, gap_stacks_by_sum);
 }
 
 struct gaps *gaps_find(const struct report_context *c)

@@ -139,8 +139,7 @@ static void read_calls(struct graphs *g, const struct trace *t)
 			if (e.kind == TF_CALL && e.args_count)
 				add_event(g, &t->threads[k], &e);
 	}
-	if (g->source_count)
-		qsort(g->sources, g->source_count, sizeof(*g->sources), sources_by_exec);
+	array_sort(g->sources, g->source_count, sources_by_exec);
 	add_copies(g);
 }
 
@@ -312,8 +311,7 @@ static void read_inside(struct graphs *g, const struct report_context *c, const 
 	struct scan s = {.context = c, .image = image, .is_unfiltered = true, .more = g};
 
 	device_scan_image(&s, keep_first, NULL);
-	if (g->operation_count)
-		qsort(g->operations, g->operation_count, sizeof(*g->operations), operations_by_exec);
+	array_sort(g->operations, g->operation_count, operations_by_exec);
 	match_inside(g, image->trace);
 }
 

@@ -179,8 +179,7 @@ const struct energies *energies_of(const struct model *m)
 					   compare_points);
 		joules_add_up(&e->items[i]);
 	}
-	if (e->count)
-		qsort(e->items, e->count, sizeof(*e->items), compare_sources);
+	array_sort(e->items, e->count, compare_sources);
 	for (size_t i = 1; i < e->count; i++)
 		if (e->items[i].machine == e->items[i - 1].machine)
 			e->items[i].number = e->items[i - 1].number + 1;

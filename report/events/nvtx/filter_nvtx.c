@@ -158,8 +158,7 @@ int nvtx_instances(const struct model *m, const char *option, const char *spec, 
 		s.image = &m->images[i];
 		nvtx_ranges(s.image, NULL, &s, search_visit_range);
 	}
-	if (s.count)
-		qsort(s.found, s.count, sizeof(*s.found), instances_by_start);
+	array_sort(s.found, s.count, instances_by_start);
 	if (s.index < 0)
 		s.index += (long)s.count;
 	if (!code && (!s.count || s.index < 0 || s.index >= (long)s.count)) {

@@ -246,8 +246,7 @@ static void processes_read(struct top *t)
 	}
 	processes_forget(t);
 	top_devices_read(t);
-	if (t->count)
-		qsort(t->processes, t->count, sizeof(*t->processes), process_order);
+	array_sort(t->processes, t->count, process_order);
 }
 
 /* ---- where they are ---- */

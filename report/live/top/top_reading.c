@@ -74,8 +74,7 @@ static void threads_read(uint32_t pid, struct top_reading *r)
 	}
 	if (d)
 		closedir(d);
-	if (r->thread_count)
-		qsort(r->threads, r->thread_count, sizeof(*r->threads), thread_order);
+	array_sort(r->threads, r->thread_count, thread_order);
 }
 
 bool top_reading_take(uint32_t pid, struct top_reading *ret)

@@ -101,8 +101,7 @@ static void lines_fill(struct top *l, struct table *t)
 		report_fill(l, "lines", t);
 		return;
 	}
-	if (l->line_count)
-		qsort(l->lines, l->line_count, sizeof(*l->lines), line_order);
+	array_sort(l->lines, l->line_count, line_order);
 	table_has(t, COL_TIME_PERCENT, COL_SAMPLES, COL_LINE);
 	for (size_t i = 0; i < l->line_count; i++) {
 		table_cells(t, round_to_tenth(100.0 * (double)l->lines[i].samples / (double)l->sample_count),

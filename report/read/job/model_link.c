@@ -169,16 +169,14 @@ static void make_processes(struct model *m)
 	SCOPED(map) known = {0};
 
 	sorted_model = m;
-	if (m->image_count)
-		qsort(m->images, m->image_count, sizeof(*m->images), compare_images);
+	array_sort(m->images, m->image_count, compare_images);
 	for (size_t i = 0; i < m->image_count; i++) {
 		size_t process = process_of(m, &known, &m->images[i]);
 
 		m->images[i].process = process;
 		m->processes[process].first_image = i;
 	}
-	if (m->image_count)
-		qsort(m->images, m->image_count, sizeof(*m->images), compare_by_process);
+	array_sort(m->images, m->image_count, compare_by_process);
 	for (size_t i = m->image_count; i-- > 0;) {
 		struct process *p = &m->processes[m->images[i].process];
 

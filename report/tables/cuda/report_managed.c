@@ -73,8 +73,7 @@ static void managed_collect(const struct report_context *c, struct pages *p)
 		s.image = &c->model->images[i];
 		device_scan_more(&s, managed_visit_record, NULL);
 	}
-	if (p->count)
-		qsort(p->items, p->count, sizeof(*p->items), compare_pages);
+	array_sort(p->items, p->count, compare_pages);
 }
 
 /* There was no migration, or it was not recorded. */

@@ -54,8 +54,7 @@ static void usage_rows(const struct memory_view *v)
 {
 	const struct memory *m = v->memory;
 
-	if (m->use_count)
-		qsort(m->uses, m->use_count, sizeof(*m->uses), compare_uses);
+	array_sort(m->uses, m->use_count, compare_uses);
 	array_each(const struct memory_use, u, m->uses, m->use_count) {
 		process_cells(v, u->device);
 		table_cells(v->table, u->kind ? memory_kind(u->kind) : "All", u->allocations, u->frees, u->bytes,

@@ -322,8 +322,7 @@ void ops_rows(struct ops *o, struct table *table)
 	index_operators(o);
 	for (size_t i = 0; i < o->count; i++)
 		op_place(o, &o->items[i]);
-	if (o->count)
-		qsort(o->items, o->count, sizeof(*o->items), ops_by_start);
+	array_sort(o->items, o->count, ops_by_start);
 	ops_choose_kernels(o);
 	for (size_t i = 0; i < o->count; i++)
 		if (o->visit)

@@ -171,8 +171,7 @@ static void find_usual(struct period_search *s)
 
 	for (size_t i = 0; i < count; i++)
 		lengths[i] = s->places[i + 1] - s->places[i] - 1;
-	if (count)
-		qsort(lengths, count, sizeof(*lengths), compare_counts);
+	array_sort(lengths, count, compare_counts);
 	s->usual = lengths[count / 2];
 	for (uint32_t i = s->places[0]; i + 1 < s->places[count]; i++) {
 		uint32_t next = s->calls[i + 1].what;
