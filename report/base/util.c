@@ -131,6 +131,16 @@ void buffer_print(struct buffer *b, const char *format, ...)
 	va_end(list);
 }
 
+void buffer_set(struct buffer *b, const char *format, ...)
+{
+	va_list list;
+
+	buffer_clear(b);
+	va_start(list, format);
+	buffer_vprint(b, format, list);
+	va_end(list);
+}
+
 const char *buffer_string(const struct buffer *b)
 {
 	return b->data ? b->data : "";

@@ -62,6 +62,8 @@ void buffer_add(struct buffer *b, const void *data, size_t size);
 void buffer_text(struct buffer *b, const char *text);
 void buffer_field(struct buffer *b, const char *text); /* with its NUL */
 void buffer_print(struct buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The text in place of what was there. */
+void buffer_set(struct buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buffer_vprint(struct buffer *b, const char *format, va_list list)
 	__attribute__((format(printf, 2, 0), nonnull(2)));
 const char *buffer_string(const struct buffer *b); /* "" where nothing was added */

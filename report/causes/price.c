@@ -180,8 +180,7 @@ static void add_editable(struct ranking *r, uint32_t what, double ns)
 	if (*e->name && e->kind == EDITABLE_KERNEL)
 		add_kernel(r, e, line, what, ns);
 	if (*e->name && e->kind == EDITABLE_CALL) {
-		buffer_clear(&text);
-		buffer_text(&text, "call~");
+		buffer_set(&text, "call~");
 		price_add_name(e->name, &text);
 		buffer_text(&text, "=0");
 		add_choice(r, text.data, false, what, ns);
@@ -209,8 +208,7 @@ static void add_ranks(struct ranking *r)
 	for (size_t i = 0; i < r->causes->actor_count; i++) {
 		const char *rank = image_rank(r->causes->actors[i].image);
 
-		buffer_clear(&text);
-		buffer_print(&text, "rank~%s=median", rank);
+		buffer_set(&text, "rank~%s=median", rank);
 		if (*rank)
 			add_choice(r, text.data, false, NODE_NONE, 0);
 	}

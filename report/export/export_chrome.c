@@ -125,8 +125,7 @@ static void set_lane(struct chrome *w, const struct trace_thread *thread)
 	if (w->thread == thread)
 		return;
 	w->thread = thread;
-	buffer_clear(&w->lane);
-	buffer_print(&w->lane, "\"pid\":%" PRIu32 ",\"tid\":%" PRIu32, w->pid, thread->tid);
+	buffer_set(&w->lane, "\"pid\":%" PRIu32 ",\"tid\":%" PRIu32, w->pid, thread->tid);
 }
 
 /* What is equal for all calls of a function by a thread. Metadata of the thread comes before it, hence the comma. */

@@ -54,8 +54,7 @@ static void series_print(struct chrome *w, uint32_t pid, const struct counter_se
 		chrome_begin(w);
 		sink_text(w->out, buffer_string(&head));
 		chrome_time(w, counter_ns(s, i));
-		buffer_clear(&w->scratch);
-		buffer_print(&w->scratch, ",\"args\":{%s:%.6g}}", buffer_string(&name), value);
+		buffer_set(&w->scratch, ",\"args\":{%s:%.6g}}", buffer_string(&name), value);
 		sink_text(w->out, buffer_string(&w->scratch));
 	}
 }

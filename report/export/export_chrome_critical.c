@@ -24,8 +24,7 @@ static void begin_process(struct chrome_path *p)
 
 	p->pid = timeline_pid(&p->chrome->process_numbers, CRITICAL_PID, UINT64_MAX, &is_new);
 	chrome_meta(p->chrome, p->pid, 0, "process_name", "name", "\"critical path\"");
-	buffer_clear(&p->chrome->scratch);
-	buffer_print(&p->chrome->scratch, "%d", CRITICAL_PLACE);
+	buffer_set(&p->chrome->scratch, "%d", CRITICAL_PLACE);
 	chrome_meta(p->chrome, p->pid, 0, "process_sort_index", "sort_index", p->chrome->scratch.data);
 }
 

@@ -73,11 +73,9 @@ static uint32_t device_pid(struct chrome *w, uint32_t device)
 	timeline_device_label(&w->timeline, device, &name);
 	json_add(&json, name.data);
 	chrome_meta(w, pid, 0, "process_name", "name", json.data);
-	buffer_clear(&json);
-	buffer_print(&json, "\"GPU %" PRIu32 "\"", device);
+	buffer_set(&json, "\"GPU %" PRIu32 "\"", device);
 	chrome_meta(w, pid, 0, "process_labels", "labels", json.data);
-	buffer_clear(&json);
-	buffer_print(&json, "%" PRIu32, 5000000 + device);
+	buffer_set(&json, "%" PRIu32, 5000000 + device);
 	chrome_meta(w, pid, 0, "process_sort_index", "sort_index", json.data);
 	return pid;
 }

@@ -129,9 +129,8 @@ static void name_address(struct symbols *s, struct symbol_key *p)
 
 	buffer_print(&text, "[%s]", module ? module : "unknown");
 	p->line = symbols_line(s, text.data, NULL, 0);
-	buffer_clear(&text);
-	buffer_print(&text, "%s%s0x%llx", module ? module : "", module ? "+" : "",
-		     (unsigned long long)p->address + (module != NULL));
+	buffer_set(&text, "%s%s0x%llx", module ? module : "", module ? "+" : "",
+		   (unsigned long long)p->address + (module != NULL));
 	p->exact = symbols_line(s, text.data, NULL, 0);
 }
 

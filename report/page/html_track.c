@@ -48,8 +48,7 @@ uint32_t html_detail(struct html *h, uint64_t key, void (*make)(struct html *h, 
 	uint64_t *place = map_put(&h->by_detail, key, (uint64_t)(h->image - h->model->images), &is_new);
 
 	if (is_new) {
-		buffer_clear(&h->scratch);
-		buffer_text(&h->scratch, "{");
+		buffer_set(&h->scratch, "{");
 		make(h, from, &h->scratch);
 		buffer_text(&h->scratch, "}");
 		texts_add(&h->details, "%s", h->scratch.data);

@@ -21,8 +21,7 @@ static void name_copy(const char *output, const char *capture, struct buffer *re
 		return;
 	}
 	for (unsigned i = 1; !i || !ret->size || !access(ret->data, F_OK); i++) {
-		buffer_clear(ret);
-		buffer_print(ret, "%.*s.dump%u%s", (int)length, capture, i, ending);
+		buffer_set(ret, "%.*s.dump%u%s", (int)length, capture, i, ending);
 	}
 }
 

@@ -151,8 +151,7 @@ static void recover_all(struct recovery *r)
 
 		if (length < 6 || strcmp(entry->d_name + length - 6, ".index") != 0)
 			continue;
-		buffer_clear(&path);
-		buffer_print(&path, "%s/%s", r->capture, entry->d_name);
+		buffer_set(&path, "%s/%s", r->capture, entry->d_name);
 		recover_index(r, path.data);
 	}
 	if (d)

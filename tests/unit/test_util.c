@@ -57,6 +57,17 @@ Test(util, a_map_knows_what_was_put_and_not_removed)
 	cr_assert_null(map_find(&m, 1, 1));
 }
 
+Test(util, a_text_is_set_in_place_of_another_one)
+{
+	SCOPED(buffer) text = {0};
+
+	buffer_set(&text, "%s %d", "first", 1);
+	cr_expect_str_eq(text.data, "first 1");
+	buffer_set(&text, "2");
+	cr_expect_str_eq(text.data, "2");
+	cr_expect_eq(text.size, 1);
+}
+
 Test(util, a_place_is_made_once_for_what_identifies_it)
 {
 	static const uint64_t keys[] = {8, 3, 8, 5, 3}, places[] = {0, 1, 0, 2, 1};

@@ -50,8 +50,7 @@ static void waiting_words(struct rules *r, const struct waiting *w, const char *
 	SCOPED(buffer) line = {0};
 	double lifetime = w->role->lifetime_ns ? (double)w->role->lifetime_ns : 1;
 
-	buffer_clear(&f->text);
-	buffer_print(&f->text, "%s: ", why);
+	buffer_set(&f->text, "%s: ", why);
 	role_words(w->role, &f->text);
 	buffer_print(&f->text, " had a CPU %.0f %% of the time and waited for one %.0f %%, ",
 		     100 * (double)w->role->cpu_ns / lifetime, 100 * (double)w->role->delay_ns / lifetime);

@@ -68,9 +68,8 @@ static void add_slowed(struct rules *r, const struct energy_share *share, struct
 	cost = (uint64_t)((double)share->busy_ns * percent / 100 * lost);
 	if (!f->text.size || cost > f->cost_ns) {
 		f->cost_ns = cost;
-		buffer_clear(&f->text);
-		buffer_print(&f->text, "the clocks of %s were lowered for %.0f %% of the time, most by: %s",
-			     buffer_string(&name), percent, reason->name);
+		buffer_set(&f->text, "the clocks of %s were lowered for %.0f %% of the time, most by: %s",
+			   buffer_string(&name), percent, reason->name);
 		if (lost > 0)
 			buffer_print(&f->text, "; to %.0f of %.0f MHz", clocks.slowed_mhz, clocks.best_mhz);
 	}

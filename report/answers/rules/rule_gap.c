@@ -305,10 +305,8 @@ static void input_rows(struct rules *r, struct finding *f, const struct gap_devi
 	}
 	if (waited > f->cost_ns) {
 		f->cost_ns = waited;
-		buffer_clear(&f->edit);
-		buffer_text(&f->edit, "gap~input=0");
-		buffer_clear(&f->text);
-		buffer_text(&f->text, "the device waits for input, ");
+		buffer_set(&f->edit, "gap~input=0");
+		buffer_set(&f->text, "the device waits for input, ");
 		rule_time(&f->text, waited);
 		buffer_print(&f->text, ", %.1f %% of its time", 100 * (double)waited / (double)span_ns(d));
 		if (steps)
@@ -395,9 +393,8 @@ static void launch_rows(struct rules *r, struct finding *f, const struct gap_dev
 	}
 	if (lost > f->cost_ns) {
 		f->cost_ns = lost;
-		buffer_clear(&f->text);
-		buffer_print(&f->text, "%llu of %llu kernels are shorter than their launch, and the device lost ",
-			     (unsigned long long)d->shorter, (unsigned long long)d->launches);
+		buffer_set(&f->text, "%llu of %llu kernels are shorter than their launch, and the device lost ",
+			   (unsigned long long)d->shorter, (unsigned long long)d->launches);
 		rule_time(&f->text, lost);
 		buffer_text(&f->text, " waiting for launches");
 		f->line = line;

@@ -269,11 +269,10 @@ static void judge_process(struct imports *p, struct finding *f, size_t number)
 		add_rows(p, f, number);
 		if (ns > f->cost_ns) {
 			f->cost_ns = ns;
-			buffer_clear(&f->text);
-			buffer_print(&f->text, "process %u %s for at least ", process->pid,
-				     p->own_ns[number] * 2 > ns
-					     ? "runs the code of its own modules while it imports them,"
-					     : "imports modules");
+			buffer_set(&f->text, "process %u %s for at least ", process->pid,
+				   p->own_ns[number] * 2 > ns
+					   ? "runs the code of its own modules while it imports them,"
+					   : "imports modules");
 			rule_time(&f->text, ns);
 			buffer_print(&f->text, ", %.1f %% of its time", 100 * (double)ns / (double)wall);
 			if (names.size)
@@ -394,9 +393,8 @@ static void blame_start(struct imports *p, uint32_t package, struct finding *f)
 	f->saves = (struct saving){.saved_ns = again_ns, .low_ns = low_ns, .high_ns = f->cost_ns,
 				   .cost_ns = f->cost_ns};
 	f->is_priced = true;
-	buffer_clear(&f->text);
-	buffer_print(&f->text, "%zu worker processes are started anew and import %s, ", workers.count,
-		     aggregate_field(&p->packages.rows[package - 1], 0));
+	buffer_set(&f->text, "%zu worker processes are started anew and import %s, ", workers.count,
+		   aggregate_field(&p->packages.rows[package - 1], 0));
 	rule_time(&f->text, f->cost_ns);
 }
 
@@ -425,8 +423,7 @@ static void judge_repeats(struct imports *p, struct finding *f)
 				rule_call_add_row(p->rules, &p->rows.rows[i], f);
 		}
 		f->cost_ns = cost;
-		buffer_clear(&f->text);
-		buffer_print(&f->text, "each of %zu processes imports %s anew, ", count, name);
+		buffer_set(&f->text, "each of %zu processes imports %s anew, ", count, name);
 		rule_time(&f->text, cost);
 		blame_start(p, package, f);
 	}

@@ -106,9 +106,8 @@ static bool add_growth(struct finding *f, const struct resident_point *p, uint64
 	if (to - from <= *most)
 		return false;
 	*most = to - from;
-	buffer_clear(&f->text);
-	buffer_print(&f->text, "the memory of process %u grows steadily by %.0f MB per second, from %.0f to %.0f MB",
-		     p->pid, rate / 1e6, (double)from * 1024 / 1e6, (double)to * 1024 / 1e6);
+	buffer_set(&f->text, "the memory of process %u grows steadily by %.0f MB per second, from %.0f to %.0f MB",
+		   p->pid, rate / 1e6, (double)from * 1024 / 1e6, (double)to * 1024 / 1e6);
 	/* the launcher samples it inside and outside of capture ranges */
 	if (is_part)
 		buffer_text(&f->text, " (of the whole run)");
@@ -152,9 +151,8 @@ static void add_leak(struct finding *f, const struct heap *h, const struct heap_
 	if (growth <= *most)
 		return;
 	*most = growth;
-	buffer_clear(&f->text);
-	buffer_print(&f->text, "the memory that one line allocates in process %u grows steadily by %.1f MB over ",
-		     h->image->pid, (double)growth / 1e6);
+	buffer_set(&f->text, "the memory that one line allocates in process %u grows steadily by %.1f MB over ",
+		   h->image->pid, (double)growth / 1e6);
 	buffer_print(&f->text, "%" PRIu64, h->instances);
 	if (h->step_name)
 		buffer_print(&f->text, " ranges \"%s\"", h->step_name);

@@ -152,9 +152,8 @@ static void message_row(struct rules *r, struct finding *f, const struct cause *
 	rule_line_cell(f, late);
 	if (cost > f->cost_ns) {
 		f->cost_ns = cost;
-		buffer_clear(&f->text);
-		buffer_print(&f->text, "rank %u waits in %s for rank %u, which %s %s, ", w->waiting.rank,
-			     function_of(&w->waiting), w->late.rank, late_words[w->kind], function_of(&w->late));
+		buffer_set(&f->text, "rank %u waits in %s for rank %u, which %s %s, ", w->waiting.rank,
+			   function_of(&w->waiting), w->late.rank, late_words[w->kind], function_of(&w->late));
 		rule_time(&f->text, cost);
 		f->line = late ? late : line;
 	}

@@ -182,9 +182,8 @@ static void judge_pieces(struct transfers *t, struct finding *f)
 		return;
 	add_rows(t, f, worst);
 	f->cost_ns = most;
-	buffer_clear(&f->text);
-	buffer_print(&f->text, "process %u serializes %.0f MB and sends them to other processes in %llu pieces, ",
-		     m->processes[worst].pid, (double)sum->bytes / 1e6, (unsigned long long)sum->pieces);
+	buffer_set(&f->text, "process %u serializes %.0f MB and sends them to other processes in %llu pieces, ",
+		   m->processes[worst].pid, (double)sum->bytes / 1e6, (unsigned long long)sum->pieces);
 	rule_time(&f->text, most);
 	if (sum->users_ns * 2 < sum->ns) {
 		f->line = NULL;

@@ -513,14 +513,12 @@ static int extract_all(struct pack *p, const char *directory, struct err *err)
 	struct err other;
 
 	for (size_t i = 0; i < p->capture_count && !code && p->capture_count > 1; i++) {
-		buffer_clear(&inner);
-		buffer_print(&inner, "%s/%s", directory, p->captures[i]);
+		buffer_set(&inner, "%s/%s", directory, p->captures[i]);
 		code = make_directory(inner.data, err);
 	}
 	for (size_t i = 0; i < p->file_count && (!code || code == -EBADMSG); i++) {
-		buffer_clear(&inner);
-		buffer_print(&inner, "%s%s%s", directory, p->capture_count > 1 ? "/" : "",
-			     p->capture_count > 1 ? p->captures[p->files[i]->capture] : "");
+		buffer_set(&inner, "%s%s%s", directory, p->capture_count > 1 ? "/" : "",
+			   p->capture_count > 1 ? p->captures[p->files[i]->capture] : "");
 		failed = extract_file(inner.data, p->files[i], code ? &other : err);
 		code = failed ? failed : code;
 	}

@@ -105,8 +105,7 @@ void doctor_python(struct doctor *d)
 		buffer_add(&directory, path, length);
 		count = scandir(length ? directory.data : ".", &entries, filter, by_name);
 		for (int i = 0; i < count; i++) {
-			buffer_clear(&file);
-			buffer_print(&file, "%s/%s", buffer_string(&directory), entries[i]->d_name);
+			buffer_set(&file, "%s/%s", buffer_string(&directory), entries[i]->d_name);
 			if (known.count < PYTHONS_MOST && !access(file.data, X_OK) && !is_known(&known, file.data))
 				ask_python(d, &known, file.data);
 			free(entries[i]);

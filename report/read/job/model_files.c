@@ -393,8 +393,7 @@ int model_find(const char *word, bool is_packed, struct buffer *ret, struct err 
 		size_t ending = i < 3 ? i : i - 2;
 		int used = (int)(i < 3 ? length : base);
 
-		buffer_clear(ret);
-		buffer_print(ret, "%.*s%s", used, word, endings[ending + (ending && is_packed)]);
+		buffer_set(ret, "%.*s%s", used, word, endings[ending + (ending && is_packed)]);
 		code = stat(ret->data, &st) < 0 ? -errno : 0;
 	}
 	return code ? err_set(err, code, "%s: %s", word, strerror(-code)) : 0;

@@ -246,8 +246,7 @@ static void add_unsampled(const struct ledger *l)
 
 	unsampled_find(l->context->model, &unsampled);
 	for (size_t i = 0; i < unsampled.count; i++) {
-		buffer_clear(&text);
-		buffer_print(&text, "processes: %s", unsampled.items[i].text);
+		buffer_set(&text, "processes: %s", unsampled.items[i].text);
 		add_entry(l, LEDGER_NOT_SAMPLED, -1, NULL, unsampled.items[i].processes, text.data);
 	}
 }
@@ -297,8 +296,7 @@ static void add_bare(const struct ledger *l)
 	SCOPED(buffer) text = {0};
 
 	for (size_t i = 0; i < m->bare_count; i++) {
-		buffer_clear(&text);
-		buffer_print(&text, "%s: %s", m->bare[i].executable, m->bare[i].reason);
+		buffer_set(&text, "%s: %s", m->bare[i].executable, m->bare[i].reason);
 		add_entry(l, LEDGER_NOT_RECORDED, m->bare[i].pid, m->machines[m->bare[i].machine].host, 1, text.data);
 	}
 }

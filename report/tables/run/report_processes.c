@@ -126,8 +126,7 @@ static void add_thresholds(const struct model *m, struct table *table)
 			map_put(&seen, m->images[i].trace->header.osrt_threshold_ns, 0, &is_new);
 		if (!is_new)
 			continue;
-		buffer_clear(&text);
-		buffer_print(&text, "%" PRIu64 " ns", m->images[i].trace->header.osrt_threshold_ns);
+		buffer_set(&text, "%" PRIu64 " ns", m->images[i].trace->header.osrt_threshold_ns);
 		add_setting(table, "osrt-threshold", text.data);
 	}
 }
@@ -184,9 +183,8 @@ static void add_clocks(const struct model *m, struct table *table)
 			is_used |= m->processes[k].machine == i;
 		if (!a->count || !is_used)
 			continue;
-		buffer_clear(&text);
-		buffer_print(&text, "%s: %s, placed to %" PRIu64 " ns", m->machines[i].host,
-			     names[a->source < 4 ? a->source : 0], a->error_ns);
+		buffer_set(&text, "%s: %s, placed to %" PRIu64 " ns", m->machines[i].host,
+			   names[a->source < 4 ? a->source : 0], a->error_ns);
 		if (align_method(m, i))
 			buffer_print(&text, ", by %s", align_method(m, i));
 		add_setting(table, "clock", text.data);
@@ -211,12 +209,11 @@ void report_settings(const struct report_context *c, struct table *table)
 	for (size_t i = 0; i < m->ranges_count; i++) {
 		if (m->ranges[i].mode == TF_RANGE_WHOLE_RUN)
 			continue;
-		buffer_clear(&text);
-		buffer_print(&text, "%s, %zu begun",
-			     m->ranges[i].mode == TF_RANGE_NVTX		? "nvtx"
-			     : m->ranges[i].mode == TF_RANGE_ON_REQUEST ? "on request"
-									: "cudaProfilerApi",
-			     m->ranges[i].count);
+		buffer_set(&text, "%s, %zu begun",
+			   m->ranges[i].mode == TF_RANGE_NVTX		? "nvtx"
+			   : m->ranges[i].mode == TF_RANGE_ON_REQUEST ? "on request"
+								      : "cudaProfilerApi",
+			   m->ranges[i].count);
 		add_setting(table, "capture-range", text.data);
 	}
 }

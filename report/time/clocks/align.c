@@ -246,9 +246,8 @@ static const char *host_name(const struct align *a, size_t side)
 static void align_refuse_side(struct side *s, const char *source, double contradiction)
 {
 	s->is_refused = true;
-	buffer_clear(&s->how);
-	buffer_print(&s->how, "its CLOCK_REALTIME: %s collectives contradict each other by %.0f ns", source,
-		     contradiction);
+	buffer_set(&s->how, "its CLOCK_REALTIME: %s collectives contradict each other by %.0f ns", source,
+		   contradiction);
 }
 
 static void align_place_side(struct align *a, enum align_source source, size_t by, struct side *s,
@@ -262,9 +261,8 @@ static void align_place_side(struct align *a, enum align_source source, size_t b
 	s->offset.ahead_ns = f->offset;
 	s->offset.since_ns = since + (uint64_t)(int64_t)f->offset;
 	s->error_ns = (uint64_t)f->error;
-	buffer_clear(&s->how);
-	buffer_print(&s->how, "%zu %s collectives: %.0f ns ahead of %s, drifting by %.3f us per second", f->count,
-		     source_names[source], f->offset, host_name(a, s->root), f->drift * 1e6);
+	buffer_set(&s->how, "%zu %s collectives: %.0f ns ahead of %s, drifting by %.3f us per second", f->count,
+		   source_names[source], f->offset, host_name(a, s->root), f->drift * 1e6);
 	if (by != s->root)
 		buffer_print(&s->how, ", through %s", host_name(a, by));
 }

@@ -368,8 +368,7 @@ static void draw(struct top *t)
 	size_read();
 	rows_choose(t);
 	screen.used = 0;
-	buffer_clear(&screen.frame);
-	buffer_text(&screen.frame, "\033[H");
+	buffer_set(&screen.frame, "\033[H");
 	draw_head(t, &line);
 	if (screen.view)
 		draw_table(t, &line);

@@ -114,8 +114,7 @@ static bool has_answer(const char *capture, uint64_t run, uint64_t request)
 
 		if (length < end.size || strcmp(entry->d_name + length - end.size, end.data) != 0)
 			continue;
-		buffer_clear(&path);
-		buffer_print(&path, "%s/%s", capture, entry->d_name);
+		buffer_set(&path, "%s/%s", capture, entry->d_name);
 		if (mapping_open(path.data, &file, &err))
 			continue;
 		model_where(&m, path.data, &file);
