@@ -24,7 +24,7 @@ static const char *const texts[] = {
 	"the program's: range",
 };
 
-static bool has_collective, has_tensors;
+static bool has_collective, has_tensors, has_recursion;
 
 /* A block of one of PyTorch's allocators, or its free. */
 static void tensor(struct writer_thread *t, uint64_t at, unsigned type, unsigned last, uint64_t address, uint64_t bytes)
@@ -46,6 +46,19 @@ static void launch(struct writer_thread *host, struct writer_thread *cupti, uint
 			    &(struct writer_device_call){host->tid, id, at + 1, 8, false}, 1);
 	writer_device(cupti, TF_DEVICE_TIME_MONOTONIC,
 		      &(struct writer_device_record){KERNEL, id, at + 5000, duration, 0}, 1);
+}
+
+/* linear calls mm, which calls linear twice, and linear; then it is called again. */
+static void recurse(struct writer_thread *t)
+{
+	static const struct {
+		uint64_t at;
+		uint32_t text; /* 0: the end of the innermost */
+	} ranges[] = {{800, LINEAR}, {810, MM}, {820, LINEAR}, {830, 0}, {832, LINEAR}, {836, 0}, {850, 0},
+		      {860, LINEAR}, {870, 0},	{890, 0},      {892, LINEAR}, {897, 0}};
+
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(*ranges); i++)
+		writer_event(t, ranges[i].text ? TF_PUSH : TF_POP, 0, START + ranges[i].at, ranges[i].text);
 }
 
 /* A range of the user's encloses linear (which calls mm, which calls mm) and another mm; another thread runs the
@@ -95,6 +108,8 @@ static void operators(const char *directory, bool has_operators)
 		launch(&autograd, &cupti, function, 4, START + 710, 5);
 		writer_event(&autograd, TF_POP, 0, START + 760, 0);
 	}
+	if (has_recursion)
+		recurse(&autograd);
 	for (uint32_t i = COLLECTIVE; has_collective && i <= MINE_TOO; i++) {
 		writer_event(&t, TF_RANGE_START, 0, START + 770 + i, i);
 		writer_slot(&t, tf_arg(TF_ARG_VALUE, 0, i));
@@ -188,6 +203,17 @@ Test(pytorch, operators_by_name_and_sizes_with_and_without_those_within)
 {
 	check(true, BY_NOTHING, 0,
 	      HEAD LINEAR_ROW "\"[[3, 4], [5]]\"\n" MM_ROW "\"[[3, 4], [4, 5]]\"\n" BACKWARD_ROW "\n" EMPTY_ROW "\n");
+}
+
+/* What is within its like adds to the calls and to the own time: of linear 69 ns, of 95 in which any is open. */
+Test(pytorch, an_operator_within_its_like_is_counted_once)
+{
+	has_recursion = true;
+	check(true, BY_NOTHING, 0,
+	      HEAD "81.0,1000,1230,205.0,58.4,269,395,65.8,0.000000,,,6,aten::linear,\"[[3, 4], [5]]\"\n"
+		   "18.6,230,230,76.7,28.4,131,145,48.3,0.000000,3.6e-07,,3,aten::mm,\"[[3, 4], [4, 5]]\"\n"
+		   "0.4,5,5,5.0,13.0,60,60,60.0,0.000000,,,1,AddmmBackward0,\n"
+		   "0.0,0,0,0.0,0.2,1,1,1.0,0.000000,,,1,aten::empty,\n");
 }
 
 /* It begins in one thread and ends in another; other ranges that do are the program's. */

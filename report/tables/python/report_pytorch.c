@@ -125,24 +125,27 @@ static bool is_same_operator(const struct operators *o, uint32_t row, uint32_t o
 		       aggregate_field(&o->scan.aggregate->rows[other], field));
 }
 
-/* The innermost operator around one that is no longer an operator, or this one. */
-static size_t operator_at(const struct operators *o, size_t node)
+/* Of what is around each operator, the innermost that is still one; and what is its own. Recursions may be deep. */
+static void place_selves(struct operators *o)
 {
-	while (node != NVTX_NO_PARENT && o->places[node].row == SCAN_NO_ROW)
-		node = o->places[node].around;
-	return node;
-}
+	SCOPED_MEMORY uint32_t *open = mem_alloc((o->count + 1) * sizeof(*open)); /* by row: around the current one */
+	size_t last = NVTX_NO_PARENT;
 
-static void place_self(struct operators *o, size_t i)
-{
-	struct range_operator *p = &o->places[i];
+	for (size_t i = 0; i < o->tree.count; i++) {
+		struct range_operator *p = &o->places[i];
 
-	p->around = operator_at(o, p->around);
-	for (size_t k = p->around; k != NVTX_NO_PARENT && !p->is_within_its_like; k = o->places[k].around)
-		p->is_within_its_like = o->places[k].row == p->row;
-	p->self = o->tree.nodes[i].end - o->tree.nodes[i].start;
-	if (p->around != NVTX_NO_PARENT)
-		o->places[p->around].self = rest_of(o->places[p->around].self, p->self);
+		if (p->around != NVTX_NO_PARENT && o->places[p->around].row == SCAN_NO_ROW)
+			p->around = o->places[p->around].around;
+		if (p->row == SCAN_NO_ROW)
+			continue;
+		for (; last != p->around; last = o->places[last].around)
+			open[o->places[last].row]--;
+		p->is_within_its_like = open[p->row]++ > 0;
+		p->self = o->tree.nodes[i].end - o->tree.nodes[i].start;
+		if (p->around != NVTX_NO_PARENT)
+			o->places[p->around].self = rest_of(o->places[p->around].self, p->self);
+		last = i;
+	}
 }
 
 /* Ranges of one domain nest: those around a range are the previous one and those around that. If an operator has a
@@ -176,9 +179,7 @@ static void find_places(struct operators *o)
 		if (around && around->children == 1 && is_same_operator(o, p->row, around->row))
 			o->places[i].row = SCAN_NO_ROW;
 	}
-	for (size_t i = 0; i < o->tree.count; i++)
-		if (o->places[i].row != SCAN_NO_ROW)
-			place_self(o, i);
+	place_selves(o);
 }
 
 static void add_cpu(struct operators *o)
