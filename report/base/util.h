@@ -203,7 +203,7 @@ size_t *places_in_order(size_t count, place_compare *compare, const void *contex
 		return order;                                                \
 	}
 
-/* Sorts items by the uint64_t that they begin with, byte by byte, so without a comparison. Equal ones stay in order. */
+/* Sorts items by the uint64_t that they begin with, 11 bits at a time, without comparing. Equal ones stay in order. */
 void sort_by_number(void *items, size_t count, size_t size);
 #define sort_numbers(numbers, count) sort_by_number(numbers, count, sizeof(uint64_t))
 
