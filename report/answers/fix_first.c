@@ -421,12 +421,12 @@ static void propose_kernel(struct choice *k, const struct price *price)
 	struct editables *all = &costs_causes(k->costs)->editables;
 
 	cause.worth_ns = price->saves.saved_ns / 2; /* what can simply be removed comes before it, see propose_spine */
-	cause.whole_ns = costs_on_path(k->costs, price->what);
+	cause.whole_ns = (uint64_t)price->path_ns;
 	buffer_text(&cause.edit, price->edit);
 	buffer_text(&cause.text, "the GPU executes ");
 	text_fit(&cause.text, all->items[price->what].name, 60);
 	buffer_print(&cause.text, " %.0f %% of the time",
-		     share_of(costs_on_path(k->costs, price->what), k->roles->wall_ns));
+		     share_of(cause.whole_ns, k->roles->wall_ns));
 	cause.line = editable_line(all, price->what);
 	if (cause.line) {
 		buffer_text(&cause.text, ", launched at ");

@@ -12,6 +12,7 @@ struct wish {
 	struct causality *causes;
 	struct edit *edit;
 	char *pattern;
+	const char *place; /* of a line; NULL: kernels of all lines */
 	const char *value; /* NULL: none */
 	double factor; /* or a count */
 	bool is_count;
@@ -26,7 +27,7 @@ static bool is_line(struct wish *w, uint32_t what)
 
 	if (!line)
 		return false;
-	return line->file ? code_line_is_at(line->file, line->line, w->pattern) : !strcmp(line->function, w->pattern);
+	return line->file ? code_line_is_at(line->file, line->line, w->place) : !strcmp(line->function, w->place);
 }
 
 /* Each wish asks either for whole names or for parts of them. */
@@ -83,7 +84,7 @@ static void wish_kernel(struct wish *w, uint32_t what)
 {
 	const struct editable *e = &w->causes->editables.items[what];
 
-	if (e->kind == EDITABLE_KERNEL && is_named(w, e->name, false))
+	if (e->kind == EDITABLE_KERNEL && is_named(w, e->name, false) && (!w->place || is_line(w, what)))
 		wish_scale(w, what);
 }
 
@@ -297,6 +298,16 @@ static int wish_apply(struct wish *w, size_t kind, const char *text, struct err 
 	return 0;
 }
 
+/* "gemm@train.py:12" */
+static void split_kernel(struct wish *w)
+{
+	char *at = strrchr(w->pattern, '@');
+
+	w->place = at ? at + 1 : NULL;
+	if (at)
+		*at = 0;
+}
+
 int edit_parse(struct causality *s, const char *text, struct edit *ret, struct err *err)
 {
 	size_t word = strcspn(text, "~="), kind = 0;
@@ -322,6 +333,9 @@ int edit_parse(struct causality *s, const char *text, struct edit *ret, struct e
 	if (wishes[kind].has_pattern)
 		w.pattern = mem_copy_text(text + word + 1,
 					  equals ? (size_t)(equals - text) - word - 1 : strlen(text + word + 1));
+	w.place = w.pattern;
+	if (wishes[kind].apply == wish_kernel)
+		split_kernel(&w);
 	code = wish_apply(&w, kind, text, err);
 	free(w.pattern);
 	if (w.has_regex)

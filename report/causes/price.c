@@ -111,20 +111,27 @@ int price_find(struct causality *s, const char *edit, struct saving *ret, struct
 
 /* ---- words ---- */
 
-void price_add_line(const char *word, const struct code_line *line, const char *value, struct buffer *ret)
+static bool add_place(const char *word, const char *mark, const struct code_line *line, struct buffer *ret)
 {
 	if (!line || code_line_is_nameless(line))
-		return;
-	buffer_print(ret, "%s~", word);
+		return false;
+	buffer_print(ret, "%s%s", word, mark);
 	if (!code_line_place(line, ret))
 		buffer_text(ret, line->function);
-	buffer_text(ret, value);
+	return true;
 }
 
+void price_add_line(const char *word, const struct code_line *line, const char *value, struct buffer *ret)
+{
+	if (add_place(word, "~", line, ret))
+		buffer_text(ret, value);
+}
+
+/* A line follows an @ in an edit of kernels. */
 void price_add_name(const char *name, struct buffer *ret)
 {
 	for (; *name; name++)
-		buffer_print(ret, "%s%c", strchr(".[]{}()*+?^$|\\", *name) ? "\\" : "", *name);
+		buffer_print(ret, "%s%c", strchr(".[]{}()*+?^$|\\", *name) ? "\\" : "", *name == '@' ? '.' : *name);
 }
 
 /* ---- what is worth a price ---- */
@@ -149,6 +156,8 @@ static void add_choice(struct ranking *r, const char *edit, bool is_kernel, uint
 		r->items[*place - 1].what = what;
 		r->most_ns[*place - 1] = ns;
 	}
+	if (*place)
+		r->items[*place - 1].path_ns += ns;
 }
 
 /* A kernel that several lines launch is to be changed at each of them, so each has its price. */
@@ -157,12 +166,11 @@ static void add_kernel(struct ranking *r, const struct editable *e, const struct
 {
 	SCOPED(buffer) text = {0};
 
-	price_add_line("line", line, "=0.5x", &text);
-	if (!text.size) {
-		buffer_text(&text, "kernel~");
-		price_add_name(e->name, &text);
-		buffer_text(&text, "=0.5x");
-	}
+	buffer_text(&text, "kernel~^");
+	price_add_name(e->name, &text);
+	buffer_text(&text, "$");
+	add_place("", "@", line, &text);
+	buffer_text(&text, "=0.5x");
 	add_choice(r, text.data, true, what, ns);
 }
 

@@ -23,6 +23,7 @@ struct price {
 	char *edit;
 	uint32_t what; /* the editable with most time on the path; NODE_NONE: of a rank */
 	bool is_kernel;
+	double path_ns; /* of the critical path, of all that it changes */
 	struct saving saves;
 };
 

@@ -46,6 +46,6 @@ int edit_workers(struct causality *s, uint32_t count, struct edit *ret, struct e
 
 /* ---- edits as people write them ---- */
 
-/* "line~job.py:12=0", "call~fsync=0.5x", "kernel~gemm=0.5x", "no-sync~train.py:61", "rank~5=median", ... -EINVAL: it is
- * none; -ENODATA: it cannot be computed; err says why. */
+/* "line~job.py:12=0", "call~fsync=0.5x", "kernel~gemm=0.5x", "kernel~gemm@job.py:12=0.5x", "no-sync~train.py:61",
+ * "rank~5=median", ... -EINVAL: it is none; -ENODATA: it cannot be computed; err says why. */
 int edit_parse(struct causality *s, const char *text, struct edit *ret, struct err *err);

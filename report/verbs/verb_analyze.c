@@ -312,7 +312,7 @@ static void add_candidates(struct table *t, const struct answer *a)
 				  !is_among(&a->first, &a->found[k]); /* which has no row then */
 		if (is_told)
 			continue;
-		if (p->what != NODE_NONE && text_begins_with(p->edit, "line~"))
+		if (p->is_kernel || (p->what != NODE_NONE && text_begins_with(p->edit, "line~")))
 			line = editable_line(&costs_causes(a->costs)->editables, p->what);
 		table_cells(t, "whatif", "candidate");
 		answer_saving(t, &p->saves, a->roles->wall_ns);

@@ -84,6 +84,7 @@ static void more_help(struct text *ret)
 		      "  line~FILE:N=0      calls and computing of a line     call~NAME=0      calls of a function\n"
 		      "  function~A|B=0     all below functions; Low and High are what a change of them may save\n"
 		      "  kernel~REGEX=0.5x  kernels                           copy=0.5x        copies of devices\n"
+		      "  kernel~REGEX@FILE:N=0.5x  kernels that a line launches\n"
 		      "  lock~FILE:N=0      waits for locks at a line         no-sync~FILE:N   all waits at a line\n"
 		      "  rank~5=median      the work of a rank                overlap~nccl     kernels beside others\n"
 		      "  gap~input=0        waits for input where operations are launched\n"

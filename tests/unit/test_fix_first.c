@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/answers/fix_first.h"
+#include "report/causes/price.h"
 #include "summarized.h"
 
 static struct writer w;
@@ -444,6 +445,56 @@ Test(fix_first, a_kernel_is_what_a_line_launches)
 	summary = summary_after(1000, 20);
 	cr_expect(strstr(summary, "FIX FIRST  the GPU executes once_kernel 40 % of the time, launched at helpers.py:3 "
 				  "flush"), "%s", summary);
+}
+
+/* What the prices of the run tell of an edit, in ms. */
+static uint64_t priced_ms(const char *edit)
+{
+	struct causality *s = causes_find(&context);
+	struct saving asked;
+	struct prices all;
+	struct path path;
+	struct err err;
+	uint64_t ms = 0;
+
+	cr_assert_not_null(s);
+	path_find(s, UINT64_MAX, &path);
+	prices_rank(s, &path, &all);
+	for (size_t i = 0; i < all.count; i++)
+		if (!strcmp(all.items[i].edit, edit))
+			ms = all.items[i].saves.saved_ns / MS;
+	cr_assert_eq(price_find(s, edit, &asked, &err), 0, "%s", err.text);
+	cr_expect_eq(asked.saved_ns / MS, ms, "%s", edit);
+	prices_done(&all);
+	path_done(&path);
+	causes_free(s);
+	return ms;
+}
+
+/* A line launches 600 ms of a kernel and twice 25 ms of another, which another line launches, too, as one whose name
+ * begins like it. */
+Test(fix_first, a_kernel_has_its_own_price_of_what_its_line_launches)
+{
+	const struct tf_device_operation longer = {.kind = TF_DEVICE_KERNEL, .kernel = 3, .context = 1, .stream = 7};
+	const uint64_t waits = tf_arg(TF_ARG_STACK, 0, 3);
+	struct writer_thread cupti;
+	const char *summary;
+
+	write_device(&cupti);
+	writer_blob(&cupti, TF_BLOB_DEVICE_OPERATION, 3, &longer, sizeof(longer));
+	writer_text(&cupti, TF_BLOB_KERNEL, 3, "often_kernel_of_another_kind");
+	launch(&cupti, 1, 0, 3, 1, 10, 25);
+	launch(&cupti, 2, 1, 3, 2, 35, 600);
+	launch(&cupti, 3, 2, 3, 1, 635, 25);
+	launch(&cupti, 4, 3, 2, 1, 660, 100);
+	launch(&cupti, 5, 4, 3, 3, 760, 200);
+	writer_call(&host, f_waited, BEGIN + 961 * MS, 950 * MS, &waits, 1);
+	summary = summary_after(1000, 20);
+	cr_expect(strstr(summary, "the GPU executes once_kernel 60 % of the time, launched at train.py:40 train; saves "
+				  "280 to 320 ms if it took half of its time"), "%s", summary);
+	cr_expect_eq(priced_ms("kernel~^once_kernel$@/home/u/dir/train.py:40=0.5x"), 300);
+	cr_expect_eq(priced_ms("kernel~^often_kernel$@/home/u/dir/train.py:40=0.5x"), 25);
+	cr_expect_eq(priced_ms("kernel~^often_kernel$@/home/u/dir/helpers.py:9=0.5x"), 50);
 }
 
 /* Ten times, 59 ms of a kernel, for which the host waits before it computes for 40 ms. */
