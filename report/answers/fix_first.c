@@ -507,8 +507,8 @@ static void propose_finding(struct choice *k, const struct finding *f)
 		return;
 	if (f->rule->flags & RULE_NOT_TIME)
 		cause.saves = (struct saving){0};
-	/* what has no price in the graph may save all of its time or nothing */
-	if (f->rule->flags & RULE_WORK || (!cause.saves.low_ns && !f->edit.size))
+	/* What has no price in the graph may save all of its time or nothing; of a RULE_PART most. */
+	if (f->rule->flags & RULE_WORK || (!(f->rule->flags & RULE_PART) && !cause.saves.low_ns && !f->edit.size))
 		cause.worth_ns = cause.saves.saved_ns / 2;
 	fix_first_words(f, &cause.text);
 	cause.line = f->line;
