@@ -27,6 +27,10 @@ def lost(kind):
         os.kill(os.getpid(), 9)
     os._exit(7)
 
+def follow(own, other):
+    own.close()
+    other.recv()
+
 def hook(kind, value, trace):
     traceback.print_exception(kind, value, trace)
     os._exit(7)
@@ -88,16 +92,43 @@ elif kind == "server":
     from concurrent.futures import ProcessPoolExecutor
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("forkserver")) as p:
         list(p.map(lost, ["killed"]))  # served
-elif kind in ("peer", "handled"):
+elif kind in ("peer", "retried", "handled", "rows", "named"):
     import multiprocessing
     own, other = multiprocessing.Pipe()
+    if kind == "retried":
+        p = multiprocessing.Process(target=lost, args=("exits",))
+        p.start()
+        p.join()
     p = multiprocessing.Process(target=lost, args=("killed",))
     p.start()
     other.close()
-    if kind == "handled":
+    if kind not in ("peer", "retried"):
         p.join()
+    if kind == "handled":
         fn("more")
+    elif kind == "rows":
+        fn("%d rows" % p.pid)
+    elif kind == "named":
+        fn("answer of workers 0, %d" % p.pid)
     own.recv()  # peer
+elif kind in ("input", "awaited"):
+    import multiprocessing, multiprocessing.connection
+    p = multiprocessing.Process(target=lost, args=("exits",))
+    p.start()
+    multiprocessing.connection.wait([p.sentinel])
+    if kind == "awaited":
+        p.join()
+    sys.stdin = open(os.devnull)
+    input()  # input
+elif kind == "survived":
+    import atexit, multiprocessing
+    own, other = multiprocessing.Pipe()
+    far, near = multiprocessing.Pipe()
+    near.close()
+    p = multiprocessing.Process(target=follow, args=(own, other))
+    p.start()
+    atexit.register(own.close)
+    far.recv()  # survived
 elif kind in ("crashed", "master"):
     import ctypes, multiprocessing
     q = multiprocessing.get_context("fork").Queue()
@@ -137,6 +168,8 @@ PROGRAM
 raised=$(grep -n '# raised' raises.py | cut -d: -f1)
 chained=$(grep -n '# chained' raises.py | cut -d: -f1)
 
+changes='s/0x[0-9a-f]+//; s/Process-[0-9]+/Process/; s/(no|0,) [0-9]+/\1 PID/'
+
 # ended KIND: its exit status alone is that under pillion, and so is what it prints; err has our lines.
 ended() {
 	local status
@@ -146,8 +179,8 @@ ended() {
 	"$PILLION" -o run "$python" raises.py "$1" >out 2>both
 	is "$?" "$status" "$1: the status"
 	grep -nE '^(pillion: |CRASH|DIED FIRST)' both | head -n 1 >first
-	head -n "$(($(cut -d: -f1 first) - 1))" both | sed -E 's/0x[0-9a-f]+//; s/Process-[0-9]+/Process/' >err
-	sed -E 's/0x[0-9a-f]+//; s/Process-[0-9]+/Process/' alone.err >alone
+	head -n "$(($(cut -d: -f1 first) - 1))" both | sed -E "$changes" >err
+	sed -E "$changes" alone.err >alone
 	is "$(cat out)" "$(cat alone.out)" "$1: its output"
 	[ "$1" = pool ] || [ "$1" = futures ] || [ "$1" = server ] || is "$(cat err)" "$(cat alone)" "$1: its errors"
 	sed -i 's/^[0-9]*://' first
@@ -190,6 +223,22 @@ peer=$(grep -n '# peer' raises.py | cut -d: -f1)
 ended peer
 like "$(cat first)" "^DIED FIRST +signal 9 \\(SIGKILL\\) of worker [0-9]+[;,].*; then EOFError at raises.py:$peer; " \
 	'a worker whose pipe is at its end'
+ended retried
+like "$(cat first)" "^DIED FIRST +signal 9 \\(SIGKILL\\) of worker [0-9]+[;,].*; then EOFError at raises.py:$peer; " \
+	'a worker whose pipe is at its end, after one that was awaited'
+ended named
+like "$(cat first)" "^DIED FIRST +signal 9 \\(SIGKILL\\) of worker .*; then RuntimeError: no .* at raises.py:$raised " \
+	'a worker that the exception names'
+ended rows
+like "$(cat first)" "^CRASH +RuntimeError: no [0-9]+ rows at raises.py:$raised fn; " 'a number that is no PID'
+for kind in input awaited; do
+	ended $kind
+	like "$(cat first)" "^CRASH +EOFError: .* at raises.py:$(grep -n '# input' raises.py | cut -d: -f1); " \
+		"$kind: the end of a file, which no worker wrote"
+done
+ended survived
+like "$(cat first)" "^CRASH +EOFError at raises.py:$(grep -n '# survived' raises.py | cut -d: -f1); " \
+	'a worker that ends because of the exception'
 ended crashed
 like "$(cat first)" '^DIED FIRST +signal 11 \(SIGSEGV' 'a crash before the time limit of who waits for it'
 ended master

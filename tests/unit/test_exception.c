@@ -66,6 +66,7 @@ static void expect(const char *text, const char *file, uint32_t line, const char
 #define MAIN "  File \"/job/train.py\", line 30, in <module>\n    main()\n"
 #define STEP "  File \"/job/train.py\", line 12, in step\n    load()\n"
 #define LIBRARY "  File \"/usr/lib/python3.11/json/decoder.py\", line 355, in raw_decode\n    raise\n"
+#define PIPE "  File \"/lib/python3.11/multiprocessing/connection.py\", line 399, in _recv\n    raise EOFError\n"
 #define GIVEN "  File \"<string>\", line 1, in <module>\n"
 
 Test(exception, is_at_the_innermost_line_of_the_program)
@@ -169,4 +170,56 @@ Test(exception, there_may_be_none)
 	raise_one(10, 5, GONE, "");
 	cr_expect_not(find());
 	cr_expect_null(found.text);
+}
+
+static bool names(char *text, uint32_t pid)
+{
+	return exception_names(&(struct exception){.text = text}, pid);
+}
+
+Test(exception, only_the_number_of_a_process_names_it)
+{
+	cr_expect(names("RuntimeError: DataLoader worker (pid 4711) is killed by signal: Killed.", 4711));
+	cr_expect(names("RuntimeError: DataLoader worker (pid(s) 4710, 4711) exited unexpectedly", 4711));
+	cr_expect(names("OSError: <ForkProcess name='Process-1' pid=4711 parent=1>", 4711));
+	cr_expect(names("OSError: Workers: 4711", 4711));
+	cr_expect_not(names("ValueError: expected 4711 rows", 4711));
+	cr_expect_not(names("ValueError: worker 3: 4711 rows", 4711));
+	cr_expect_not(names("ValueError: processed 4711 rows", 4711));
+	cr_expect_not(names("ValueError: rapid 4711", 4711));
+	cr_expect_not(names("OSError: process 47110", 4711));
+	cr_expect_not(names("OSError: process 4711", 711));
+}
+
+static bool is_of_loss(char *text, bool is_of_connection)
+{
+	return exception_is_of_loss(&(struct exception){.text = text, .is_of_connection = is_of_connection});
+}
+
+Test(exception, files_and_pipes_end_by_the_same_classes)
+{
+	cr_expect(is_of_loss("concurrent.futures.process.BrokenProcessPool: A process", false));
+	cr_expect(is_of_loss("EOFError", true));
+	cr_expect(is_of_loss("BrokenPipeError: [Errno 32] Broken pipe", true));
+	cr_expect_not(is_of_loss("EOFError: EOF when reading a line", false));
+	cr_expect_not(is_of_loss("OSError: EOFError", true));
+	cr_expect_not(is_of_loss("asyncio.MyEOFError", true));
+}
+
+Test(exception, a_pipe_of_multiprocessing_raises_it_itself)
+{
+	begin_process();
+	raise_one(10, 5, GONE, HEAD MAIN PIPE "EOFError\n");
+	cr_assert(find());
+	cr_expect(found.is_of_connection);
+	exception_done(&found);
+}
+
+Test(exception, what_a_pipe_calls_is_no_end_of_it)
+{
+	begin_process();
+	raise_one(10, 5, GONE, HEAD MAIN PIPE LIBRARY "EOFError\n");
+	cr_assert(find());
+	cr_expect_not(found.is_of_connection);
+	exception_done(&found);
 }

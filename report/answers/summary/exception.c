@@ -3,6 +3,9 @@
  * the thread that wrote it. */
 #include "report/answers/summary/exception.h"
 
+#include <inttypes.h>
+#include <regex.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,6 +73,9 @@ static void parse_file(const char *line, struct exception *e)
 	if (!end)
 		return;
 	file = mem_copy_text(name, (size_t)(end - name));
+	e->is_of_connection = text_any(text_ends_with, file, "/multiprocessing/connection.py",
+				       "/multiprocessing/reduction.py", "/multiprocess/connection.py",
+				       "/multiprocess/reduction.py");
 	if (e->file && file_kind(file) < file_kind(e->file)) {
 		free(file);
 		return;
@@ -165,6 +171,39 @@ bool exception_find(const struct model *m, const struct process *p, struct excep
 	if (ret->image)
 		ret->at_ns = clock_map_ns(&m->machines[p->machine].clock, ret->at_ns);
 	return ret->image;
+}
+
+/* ---- what it says of workers ---- */
+
+static bool is_of_class(const char *text, const char *class)
+{
+	size_t length = strcspn(text, ":"), its = strlen(class);
+
+	return length >= its && !memcmp(text + length - its, class, its) &&
+	       (length == its || text[length - its - 1] == '.');
+}
+
+/* Files, sockets and terminals raise the last three classes, too. */
+bool exception_is_of_loss(const struct exception *e)
+{
+	return text_any(is_of_class, e->text, "BrokenProcessPool", "TerminatedWorkerError", "ProcessExitedException") ||
+	       (e->is_of_connection &&
+		text_any(is_of_class, e->text, "EOFError", "BrokenPipeError", "ConnectionResetError"));
+}
+
+bool exception_names(const struct exception *e, uint32_t pid)
+{
+	char pattern[120];
+	regex_t named;
+	bool is_found;
+
+	snprintf(pattern, sizeof(pattern),
+		 "(^|[^a-z])(pid|process|worker)(s|es|\\(s\\))?[^a-z0-9]*([0-9]+[, ]+)*%" PRIu32 "([^0-9]|$)", pid);
+	if (regcomp(&named, pattern, REG_EXTENDED | REG_ICASE | REG_NOSUB))
+		return false;
+	is_found = !regexec(&named, e->text, 0, NULL, 0);
+	regfree(&named);
+	return is_found;
 }
 
 void exception_done(struct exception *e)

@@ -12,9 +12,16 @@ struct exception {
 	char *file; /* of the innermost line of the program, NULL: not known; with the function, "": not known */
 	char *function;
 	uint32_t line;
+	bool is_of_connection; /* raised by a pipe or a socket of multiprocessing itself */
 };
 
 /* The last one of the main thread that nothing caught, else the last one of another thread: of its last image. False:
  * there is none. The caller frees it by exception_done() in either case. */
 bool exception_find(const struct model *m, const struct process *p, struct exception *ret);
 void exception_done(struct exception *e);
+
+/* Whether its class says that a worker, or what one had to send, is gone. */
+bool exception_is_of_loss(const struct exception *e);
+
+/* Whether its text has the number as that of a process: "worker (pid 4711)", "pid(s) 4710, 4711". */
+bool exception_names(const struct exception *e, uint32_t pid);

@@ -177,34 +177,6 @@ static bool works_for(const struct model *m, const struct process *p, const stru
 	return is_own && p == master;
 }
 
-/* Whether the type of the exception says that a worker, or what it had to send, is gone. */
-static bool is_of_loss(const struct exception *e)
-{
-	static const char *const classes[] = {"BrokenProcessPool", "TerminatedWorkerError", "ProcessExitedException",
-					      "EOFError", "BrokenPipeError", "ConnectionResetError"};
-	size_t length = strcspn(e->text, ":");
-
-	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++) {
-		size_t its = strlen(classes[i]);
-
-		if (length >= its && !memcmp(e->text + length - its, classes[i], its) &&
-		    (length == its || e->text[length - its - 1] == '.'))
-			return true;
-	}
-	return false;
-}
-
-/* Whether the text of the exception has the number of the process. */
-static bool is_named(const struct exception *e, const struct process *p)
-{
-	static const char digits[] = "0123456789";
-
-	for (const char *at = e->text; *(at += strcspn(at, digits)); at += strspn(at, digits))
-		if (strtoul(at, NULL, 10) == p->pid)
-			return true;
-	return false;
-}
-
 /* By SIGKILL or a crash, before somebody ended the job. A Python that was exec'ed may be another program. */
 static bool was_killed_early(const struct model *m, const struct process *p, int signal)
 {
@@ -214,6 +186,21 @@ static bool was_killed_early(const struct model *m, const struct process *p, int
 	       (image->via == TF_VIA_FORK || attribution_is_worker(image));
 }
 
+/* Until when it is known to have lived: the end of one that was killed may be seen much later. */
+static uint64_t lived_ns(const struct model *m, const struct process *p)
+{
+	const struct image *last = process_last_image(m, p);
+
+	return last->end_ticks || last->end_realtime_ns
+		       ? p->end_ns
+		       : clock_map_ns(&m->machines[p->machine].clock, image_last_ticks(last));
+}
+
+static bool was_awaited(const struct process *p, const struct exception *e)
+{
+	return e && p->waited_ns && p->waited_ns < e->at_ns;
+}
+
 const struct process *summary_lost_worker(const struct model *m, const struct process *master,
 					  const struct exception *e)
 {
@@ -221,10 +208,14 @@ const struct process *summary_lost_worker(const struct model *m, const struct pr
 
 	array_each(const struct process, p, m->processes, m->process_count) {
 		int signal = signal_of(m, p);
-		bool is_lost = e ? is_of_loss(e) || is_named(e, p) : was_killed_early(m, p, signal);
+		bool is_lost = e ? (exception_is_of_loss(e) || exception_names(e, p->pid)) && lived_ns(m, p) <= e->at_ns
+				 : was_killed_early(m, p, signal);
 
-		if (is_lost && p->has_status && p->status && !is_request(signal) && works_for(m, p, master) &&
-		    (!first || p->end_ns < first->end_ns))
+		if (!is_lost || !p->has_status || !p->status || is_request(signal) || !works_for(m, p, master))
+			continue;
+		/* The program may have handled the end of a worker that it has awaited. */
+		if (!first || was_awaited(p, e) < was_awaited(first, e) ||
+		    (was_awaited(p, e) == was_awaited(first, e) && p->end_ns < first->end_ns))
 			first = p;
 	}
 	return first;
