@@ -192,12 +192,16 @@ def trace_operators(torch):
 
     def enter():
         context = emit(record_shapes=bool(wants_shapes))
+        number = record_begin() if is_recorded else 0
         torch_open(1)
         try:
             enter_quietly(context)
+        except BaseException:
+            record_end(number)
+            raise
         finally:
             torch_open(0)
-        here.context, here.number = context, record_begin() if is_recorded else 0
+        here.context, here.number = context, record_replace(number) if number else 0
 
     def enter_anew(*unused):
         try:
@@ -273,7 +277,9 @@ def trace_operators(torch):
         if not enter_without_nvtx():
             raise
     if can:
-        is_recorded, here.number = True, record_begin()
+        leave()
+        is_recorded = True
+        enter()
     if '_is_profiler_enabled' in vars(profiler):
         profiler.__class__ = Profiler
     # Where PyTorch says that it will begin, the program's profile has no frame of ours in its stacks.

@@ -507,13 +507,18 @@ static uint64_t last_callback(void)
 
 static void *record_begin(void *self, void *unused)
 {
-	static uint64_t noted;
 	struct callback c = {begin, end, 1, {0}, has_shapes, false, false};
-	uint64_t replaced = last_callback(), ours;
 
 	memset(c.scopes, true, sizeof(c.scopes));
-	ours = torch.add(c);
-	if (replaced && replaced < ours && last_callback() == ours) {
+	return python.Py_BuildValue("K", torch.add(c));
+}
+
+static void *record_replace(void *self, void *number)
+{
+	static uint64_t noted;
+	uint64_t ours = (uint64_t)(uintptr_t)python.PyLong_AsVoidPtr(number), replaced = last_callback();
+
+	if (ours < replaced) {
 		torch.disable(replaced);
 		return python.Py_BuildValue("K", ours);
 	}
@@ -558,6 +563,7 @@ static const struct method natives[] = {
 	{"record_try", record_try, TAKES_NOTHING, NULL},
 	{"record_settle", record_settle, TAKES_NOTHING, NULL},
 	{"record_begin", record_begin, TAKES_NOTHING, NULL},
+	{"record_replace", record_replace, TAKES_ONE, NULL},
 	{"record_end", record_end, TAKES_ONE, NULL},
 	{"operators_end", operators_end, TAKES_NOTHING, NULL},
 	{"operators_begin", operators_begin, TAKES_ONE, NULL},

@@ -49,8 +49,10 @@ bool annotate_jax_live_look(void);
  *		this PyTorch does not have what is needed. To be followed by aten::empty of [3] and aten::neg and
  *		aten::dropout of it, in turn, with several types
  *	record_settle() -> bool: ends it. True: operators can be recorded, with all that is wanted of them
- *	record_begin() -> number: replaces the latest callback of the calling thread, that of emit_nvtx, by ours; 0: not
- *		possible. PyTorch's threads that execute a part of the thread's work inherit it
+ *	record_begin() -> number: adds our callback to those of the calling thread, before emit_nvtx begins. A thread
+ *		destroys in reverse order: emit_nvtx then removes its callback from the list, which is to exist still
+ *	record_replace(number) -> number: disables the latest callback of the calling thread, that of emit_nvtx; 0: not
+ *		possible, and ours is removed. PyTorch's threads that execute a part of the thread's work inherit it
  *	record_end(number): removes it, in the same thread, before emit_nvtx ends
  *	operators_end() -> number, operators_begin(number): around an interval in which the thread has no ranges of
  *		operators, because the program profiles */

@@ -192,6 +192,10 @@ print(os.path.join(sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var(
 		is "$(grep -cE '^(own|by emit_nvtx)' texts) $(notes operators) $(gaps operators)" '0  1' \
 			"$version recorded, $method: not by emit_nvtx, nor in the program's profiler"
 	done
+	TORCH_RECORD=2.5.1 same "$version recorded, a thread that ends within it" ends \
+		--pytorch=autograd-shapes-nvtx -- "$python" "$jobs/ends.py"
+	is "$(ranges ends '' | grep -c '^thread')" 2 \
+		"$version recorded, a thread that ends within it: its operator, forward and backward"
 	TORCH_RECORD=2.5 pillion -f -o plain --pytorch=autograd-nvtx "$python" "$jobs/operators.py" fork >out 2>err
 	is "$(ranges plain '' | sed 's/, op_id = [0-9]*//' | grep '^main, ')" 'main, seq = 0=1' \
 		"$version recorded: without shapes"

@@ -2,6 +2,7 @@
 /* Stands in for libtorch_cpu.so of a build without CUDA: the table by which PyTorch's profiler reaches NVTX, and a
  * profiler that uses it. TORCH_ORDER=other: a later version might have that table in another order; elsewhere:
  * another library has registered an object of its own. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,6 +125,7 @@ static __thread struct {
 	struct entry *first, *end, *capacity;
 } callbacks;
 static __thread long next_sequence;
+static __thread _Bool ends_before_emit; /* the list was made after the state of emit_nvtx, and is destroyed before it */
 static unsigned long numbers;
 
 unsigned long _ZN2at22addThreadLocalCallbackENS_22RecordFunctionCallbackE(struct callback c);
@@ -198,10 +200,34 @@ static void emit_end(const struct record *r, void *context)
 	torch_pop();
 }
 
+/* The state of emit_nvtx ends with the thread, and removes its callback: what follows it moves. */
+static void end_emit(void *number)
+{
+	for (struct entry *e = callbacks.first; ends_before_emit && e + 1 < callbacks.end; e++)
+		if (e->number == (unsigned long)number)
+			abort();
+}
+
+static pthread_key_t emit_key;
+
+static void make_key(void)
+{
+	if (pthread_key_create(&emit_key, end_emit))
+		abort();
+}
+
 unsigned long torch_emit(void);
 unsigned long torch_emit(void)
 {
-	return _ZN2at22addThreadLocalCallbackENS_22RecordFunctionCallbackE((struct callback){emit_begin, emit_end, 1});
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	unsigned long number;
+
+	pthread_once(&once, make_key);
+	ends_before_emit = !callbacks.first;
+	number = _ZN2at22addThreadLocalCallbackENS_22RecordFunctionCallbackE(
+		(struct callback){emit_begin, emit_end, 1});
+	pthread_setspecific(emit_key, (void *)number);
+	return number;
 }
 
 /* The type of the tensors of all operators. */
