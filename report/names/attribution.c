@@ -8,6 +8,7 @@
 #include "report/names/launch_stub.h"
 #include "report/names/python.h"
 #include "report/names/symbol_file.h"
+#include "report/names/symbol_module.h"
 
 enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t), POLLING_FRAMES = 8 };
 
@@ -188,16 +189,11 @@ bool attribution_polls(struct symbols *s, const struct image *image, uint32_t st
 	return attribution_is_of_openmp(s, image, stack) || attribution_is_of_mpi(s, image, stack);
 }
 
-bool attribution_is_interpreter_file(const char *module)
-{
-	return text_any(text_begins_with, path_name(module), "python", "libpython");
-}
-
 bool attribution_is_interpreter(struct symbols *s, const struct image *image, uint32_t stack)
 {
 	struct symbol_frame frame;
 
-	return stack && symbols_native(s, image, stack, &frame, 1) && attribution_is_interpreter_file(frame.module);
+	return stack && symbols_native(s, image, stack, &frame, 1) && module_is_interpreter(frame.module);
 }
 
 /* Whether the interpreter's loop calls this function for an operator, as far as names tell: others are what Python code

@@ -72,10 +72,7 @@ bool attribution_is_of_openmp(struct symbols *s, const struct image *image, uint
  * for other threads. */
 bool attribution_polls(struct symbols *s, const struct image *image, uint32_t stack);
 
-/* Whether a native module is the Python interpreter, by its name. */
-bool attribution_is_interpreter_file(const char *module);
-
-/* Whether the innermost function of a stack is code of it. */
+/* Whether the innermost function of a stack is code of the Python interpreter. */
 bool attribution_is_interpreter(struct symbols *s, const struct image *image, uint32_t stack);
 
 /* Whether a stack ends in the interpreter's loop, or in what that does for an operator: not in a function in C that

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/names/attribution.h"
 #include "runtime/shared/base/object_name.h"
 
 enum { BUILD_ID_SHOWN = 4 };
@@ -196,6 +195,11 @@ const char *modules_name(struct modules *m, size_t file, uint64_t address)
 	return f->file ? symbol_file_name(f->file, address) : kept_name(f->kept, address);
 }
 
+bool module_is_interpreter(const char *module)
+{
+	return text_any(text_begins_with, path_name(module), "python", "libpython");
+}
+
 bool module_is_c_library(const char *module)
 {
 	const char *name = path_name(module);
@@ -210,7 +214,7 @@ size_t modules_lines(struct modules *m, size_t file, uint64_t address, struct sy
 
 	if ((m->skips_c_library && module_is_c_library(f->path)) || !modules_open(m, file))
 		return 0;
-	if (m->skips_c_library && f->file && attribution_is_interpreter_file(f->path) &&
+	if (m->skips_c_library && f->file && module_is_interpreter(f->path) &&
 	    symbol_file_is_interpreter(f->file))
 		return 0;
 	if (f->map)

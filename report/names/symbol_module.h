@@ -55,6 +55,8 @@ struct modules {
 
 /* Whether a file is the C library, that of C++, or the loader. */
 bool module_is_c_library(const char *module);
+/* Whether it is the Python interpreter, by its name. */
+bool module_is_interpreter(const char *module);
 
 void modules_init(struct modules *m, const struct model *model, bool opens_files);
 

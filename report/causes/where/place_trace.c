@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "report/causes/where/place.h"
-#include "report/names/attribution.h"
 #include "report/names/symbol.h"
+#include "report/names/symbol_module.h"
 
 /* BACK_TICKS: some 100 ms. */
 enum { FRAMES = 64, BACK_TICKS = 1 << 28, BACK_STEP = 16 };
@@ -118,7 +118,7 @@ void where_stack_recorded(struct symbols *symbols, const struct image *image, ui
 					       .is_python = frames[i].is_python,
 					       .is_hidden = frames[i].is_interpreter ||
 							    (!frames[i].is_python && frames[i].module &&
-							     attribution_is_interpreter_file(frames[i].module)),
+							     module_is_interpreter(frames[i].module)),
 				       });
 	}
 }

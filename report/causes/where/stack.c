@@ -110,7 +110,7 @@ static void native_add(struct where_stack *s, const struct look_module *m, struc
 		       bool has_python, bool skips_c_library)
 {
 	struct symbol_line lines[SYMBOL_LINES] = {0};
-	bool is_hidden = (has_python || attribution_is_interpreter_file(m->path)) && symbol_file_is_interpreter(file);
+	bool is_hidden = (has_python || module_is_interpreter(m->path)) && symbol_file_is_interpreter(file);
 	bool is_skipped = is_hidden || (skips_c_library && module_is_c_library(m->path));
 	size_t count = is_skipped ? 1 : symbol_file_lines(file, address, lines);
 
