@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* chains DEPTH WAY: the main thread waits on a condition for the first helper, which waits on a semaphore for the
- * second, which, if DEPTH is 3, joins the third. The last of them sleeps, reads from a slow pipe, or computes, for a
+ * second, which, if DEPTH is 3, joins the third. The last of them sleeps, reads from a timer, or computes, for a
  * second. If WAY is stay, the second one sleeps and does not end. Two further threads have nothing to do with it: one
  * sleeps for longer, the other waits for nothing. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,7 +16,7 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, other = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER, never = PTHREAD_COND_INITIALIZER;
 static sem_t semaphore;
-static int has_result, depth, pipe_ends[2];
+static int has_result, depth;
 static const char *way;
 
 static void nap(long long ns)
@@ -39,9 +40,11 @@ static void compute(void)
 
 static void slow_read(void)
 {
-	char byte;
+	const struct itimerspec once = {.it_value = {WORK_NS / 1000000000, WORK_NS % 1000000000}};
+	int timer = timerfd_create(CLOCK_MONOTONIC, 0);
+	long long times;
 
-	if (read(pipe_ends[0], &byte, 1) != 1)
+	if (timerfd_settime(timer, 0, &once, NULL) || read(timer, &times, sizeof(times)) != sizeof(times))
 		abort();
 }
 
@@ -108,22 +111,12 @@ static void *run_idle(void *unused)
 	return unused;
 }
 
-static void start_writer(void)
-{
-	if (pipe(pipe_ends) || fork())
-		return;
-	nap(WORK_NS);
-	_exit(write(pipe_ends[1], "", 1) != 1);
-}
-
 int main(int argc, char **argv)
 {
 	pthread_t threads[4];
 
 	depth = argc > 1 ? atoi(argv[1]) : 2;
 	way = argc > 2 ? argv[2] : "sleep";
-	if (!strcmp(way, "read"))
-		start_writer();
 	sem_init(&semaphore, 0, 0);
 	pthread_create(&threads[0], NULL, run_sleeper, NULL);
 	pthread_create(&threads[1], NULL, run_idle, NULL);
