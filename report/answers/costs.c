@@ -403,8 +403,7 @@ static bool works_beside(const struct costs *k, const struct role_team *t, doubl
 	for (uint32_t i = 0; i < g->node_count; i++)
 		if (g->nodes[i].kind == NODE_WORK && t->marks[g->nodes[i].actor])
 			mem_append(all, count, capacity, (struct work_stretch){replay_start(g, i), g->nodes[i].end_ns});
-	if (count)
-		qsort(all, count, sizeof(*all), compare_stretches);
+	array_sort(all, count, compare_stretches);
 	for (size_t i = 0; i < count; i++) {
 		uint64_t from_ns = all[i].start_ns > until_ns ? all[i].start_ns : until_ns;
 
