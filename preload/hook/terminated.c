@@ -34,14 +34,15 @@ typedef struct exception_ptr current_call(void);
 typedef bool catches_call(const struct type_info *, const struct type_info *thrown, void **object, unsigned outer);
 typedef const char *what_call(const void *);
 
+/* libstdc++.so.6, so the same in all threads that call abort() at a time. */
 static struct {
 	uintptr_t base;
 	const void *dynamic;
 } library;
 
-static bool is_libstdcxx(void)
+static bool is_libstdcxx(uintptr_t base, const void *dynamic)
 {
-	const char *name = library.dynamic ? dso_soname(library.base, library.dynamic) : NULL;
+	const char *name = dynamic ? dso_soname(base, dynamic) : NULL;
 
 	return name && !strcmp(name, "libstdc++.so.6");
 }
@@ -110,13 +111,17 @@ static void look(const void *caller)
 	current_type_call *type_of_current;
 	const struct type_info *type;
 	struct object object;
+	const void *dynamic;
+	uintptr_t base;
 	void *exception;
 
 	if (object_find((uintptr_t)caller, &object) != OBJECT_FOUND)
 		return;
-	library.dynamic = object_dynamic(&object, &library.base);
-	if (!is_libstdcxx())
+	dynamic = object_dynamic(&object, &base);
+	if (!is_libstdcxx(base, dynamic))
 		return;
+	library.base = base;
+	library.dynamic = dynamic;
 	type_of_current = (current_type_call *)find("__cxa_current_exception_type");
 	exception = type_of_current ? current_exception(caller) : NULL;
 	type = exception ? type_of_current() : NULL;
