@@ -139,9 +139,10 @@ wait "${pids[2]}"
 is "$(cat err.? | grep -c "^$capture_line ranks.pillion$") $(cat err.? | grep -c '^recording ')" '1 1' \
 	'one of the other ranks prints the summary of a rank that was killed'
 
-# Ranks that exit by a handler of SIGTERM, which their launchers handle later: no rank has died first.
+# Ranks that exit by a handler of SIGTERM, which their launchers, stopped for a while, handle later: no rank has died
+# first.
 cat >late.py <<'END'
-import os, signal, sys
+import os, signal, sys, time
 def state(pid):
     with open(f"/proc/{pid}/stat") as f:
         return f.read().rsplit(")", 1)[1].split()[0]
@@ -155,6 +156,7 @@ for launcher in map(int, sys.argv[1:]):
         os.kill(pid, signal.SIGTERM)
     while all(state(pid) != "Z" for pid in children):
         pass
+    time.sleep(0.5)
     os.kill(launcher, signal.SIGCONT)
 END
 pids=()

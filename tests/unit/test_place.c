@@ -169,11 +169,13 @@ static bool all_wait(long call)
 	return true;
 }
 
-/* A child that is blocked in the system call that the function makes, and what a look says of its threads. */
+/* A child that is blocked in the system call that the function makes, and what a look says of its threads. A look reads
+ * a thread's name before its call, and the child may run in between, so that the look before found it blocked, too. */
 static struct where_item *look_at_threads(void (*function)(void), long call, size_t threads)
 {
 	struct tf_where_begin head = {.request = REQUEST, .realtime_ns = look_ns};
 	struct process_stat stat;
+	bool was_blocked = false;
 
 	child = fork();
 	if (child == 0) {
@@ -193,8 +195,11 @@ static struct where_item *look_at_threads(void (*function)(void), long call, siz
 			   (struct where_file){.run = 1, .machine = EM_X86_64, .bytes = (uint8_t *)where_out.bytes,
 					       .size = where_out.used});
 		where_place_read(&place, &model, NULL, REQUEST);
-		if (place.count == threads && all_wait(call))
-			return place.items;
+		if (place.count == threads && all_wait(call)) {
+			if (was_blocked)
+				return place.items;
+			was_blocked = true;
+		}
 		where_place_done(&place);
 		model_done(&model);
 		usleep(1000);

@@ -236,14 +236,17 @@ static bool is_answer_to_signal(const struct model *m, const struct died *d, boo
 
 static bool is_death(const struct model *m, const struct process *p)
 {
-	uint64_t told = told_ns(m, p);
+	uint64_t told = told_ns(m, p), end = p->end_ns;
 
 	if (is_crash(signal_of(m, p)) || has_aborted_ranks(m, p) || was_killed_alone(m, p))
 		return true;
-	/* A batch system signals one process after the other, which may exit by a handler of its own. */
-	if (told != UINT64_MAX && (is_request(signal_of(m, p)) || !signal_of(m, p)))
+	/* A batch system signals one process after the other, which may exit by a handler of its own. A launcher that
+	 * is late reads the signal as late as the end. */
+	if (told != UINT64_MAX && (is_request(signal_of(m, p)) || !signal_of(m, p))) {
 		told = told < LATE_NS ? 0 : told - LATE_NS;
-	return has_failed(m, p) && p->end_ns <= told && (process_is_command(m, p) || is_started_rank(m, p));
+		end = process_is_command(m, p) && p->waited_ns > end ? p->waited_ns : end;
+	}
+	return has_failed(m, p) && end <= told && (process_is_command(m, p) || is_started_rank(m, p));
 }
 
 bool summary_was_ended(const struct model *m, const struct died *d, bool is_proved)
