@@ -96,6 +96,7 @@ struct operations {
 struct linker {
 	struct causality *causes;
 	uint32_t *last_of;	/* by process: the main thread of its last image */
+	uint64_t *delays_ns;	/* by actor: for which it waited for a CPU; 0: it is not known */
 	struct moments of[MOMENT_KINDS];
 	struct actor_calls long_calls;
 	struct rows_of_calls sleeps, mpi;

@@ -9,7 +9,7 @@
 enum { WAKE_NS = 300000, REAP_NS = 10000000, LONG_NS = 50000000 };
 
 /* The end of a Python thread is recorded before or after the wait for it has ended. On a busy machine a thread ends
- * late, and the one that was woken waits for a CPU: then up to LATE_NS, and a quarter of the wait. */
+ * late, and the one that was woken waits for a CPU: then up to late_ns(), and a quarter of the wait. */
 enum { ENDED_NS = 1000000, LATE_NS = 50000000 };
 /* So long before a wait ends another thread of the process may have told the waiting one to send something. */
 enum { TOLD_NS = 1000000 };
@@ -153,17 +153,27 @@ static void endings_add(struct endings *e, uint64_t ns, uint64_t lock, uint32_t 
 	list_add(e, (struct ending){ns, lock, actor});
 }
 
-/* The last one that is a cause of the end of the wait, by `is_cause`, at most so long before it, or LATE_NS if it wakes
- * those that wait for the same lock or condition; NULL: none. */
+/* How much later than by its cause a wait may end. The kernel tells how long its thread has waited for a CPU in all. */
+static uint64_t late_ns(const struct linker *l, const struct moment *wait)
+{
+	uint64_t delay_ns = l->delays_ns[wait->actor];
+
+	return delay_ns > LATE_NS ? delay_ns : LATE_NS;
+}
+
+/* The last one that is a cause of the end of the wait, by `is_cause`, at most so long before it, or late_ns() if it
+ * wakes those that wait for the same lock or condition; NULL: none. */
 static const struct ending *last_ending(const struct linker *l, const struct endings *e, const struct moment *wait,
 					uint64_t window_ns,
 					bool (*is_cause)(const struct linker *l, const struct moment *, uint32_t))
 {
+	uint64_t most_ns = late_ns(l, wait);
+
 	for (size_t i = first_place(k, 0, e->count, e->items[k].ns < wait->end_ns); i-- > 0;) {
 		bool is_same = wait->lock && e->items[i].lock == wait->lock;
 		uint64_t ns = wait->end_ns - e->items[i].ns;
 
-		if (e->items[i].ns <= wait->start_ns || (ns > window_ns && (!wait->lock || ns > LATE_NS)))
+		if (e->items[i].ns <= wait->start_ns || (ns > window_ns && (!wait->lock || ns > most_ns)))
 			break;
 		if (!is_same && (ns > window_ns || (e->items[i].lock && wait->lock)))
 			continue;
@@ -220,13 +230,14 @@ enum { THREADS_MOST = 64, FAMILY_MOST = 512, RELEASED_NS = 100000 };
 static uint32_t first_running_of(const struct linker *l, size_t *places, const struct moment *wait, bool of_family,
 				uint64_t most_ns, uint64_t *ret_ns)
 {
-	static const uint64_t windows_ns[] = {1, 100000, 1000000, 10000000, 50000000};
+	static const uint64_t windows_ns[] = {1, 100000, 1000000, 10000000, LATE_NS, 200000000, 1000000000};
 	const struct causality *s = l->causes;
 	const struct image *image = s->actors[wait->actor].image;
 	uint32_t first = of_family ? 0 : s->first_of_image[image - s->context->model->images], found = NODE_NONE;
 	uint32_t count = 0;
 	size_t window = sizeof(windows_ns) / sizeof(*windows_ns) - 1;
 
+	most_ns = most_ns < late_ns(l, wait) ? most_ns : late_ns(l, wait);
 	while (window && (windows_ns[window] > most_ns || windows_ns[window] * 4 > wait->end_ns - wait->start_ns))
 		window--;
 	if (of_family && s->actor_count > FAMILY_MOST)
@@ -336,7 +347,7 @@ static uint32_t started_before(const struct linker *l, const struct moment *wait
 			found = i;
 		}
 	/* later it would not be that wait, which was too short to be recorded */
-	return found != NODE_NONE && wait->end_ns - until_ns > LATE_NS ? NODE_NONE : found;
+	return found != NODE_NONE && wait->end_ns - until_ns > late_ns(l, wait) ? NODE_NONE : found;
 }
 
 /* When the actor was last not in a long call, before that time, or has ended. */
@@ -395,7 +406,7 @@ static void link_all_looks(struct linker *l)
 /* Of a wait that does not tell for which thread it was. */
 static uint32_t thread_cause(const struct linker *l, size_t *places, const struct moment *wait, uint64_t *ret_ns)
 {
-	uint64_t part_ns = (wait->end_ns - wait->start_ns) / 4, ended_ns;
+	uint64_t part_ns = (wait->end_ns - wait->start_ns) / 4, most_ns = late_ns(l, wait), ended_ns;
 	uint32_t found = started_before(l, wait);
 
 	if (found != NODE_NONE) {
@@ -409,7 +420,7 @@ static uint32_t thread_cause(const struct linker *l, size_t *places, const struc
 			found = first_running_of(l, places, wait, true, REAP_NS, ret_ns);
 		if (found != NODE_NONE)
 			return found;
-		found = ended_beside(l, places, wait, part_ns < LATE_NS ? part_ns : LATE_NS);
+		found = ended_beside(l, places, wait, part_ns < most_ns ? part_ns : most_ns);
 	}
 	if (found == NODE_NONE)
 		return NODE_NONE;

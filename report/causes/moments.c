@@ -412,6 +412,7 @@ static void hidden_end(struct reading_calls *r, const struct usages *usages, con
 
 	hidden_stretch(r, thread_current(a->thread, &function, &start) ? causes_ns(l->causes, r->image, start)
 									: a->end_ns);
+	l->delays_ns[r->actor] = u.ticks && u.delay_ns != TF_USAGE_UNKNOWN ? u.delay_ns : 0;
 	waited = u.ticks && u.delay_ns != TF_USAGE_UNKNOWN && (u.cpu_ns + u.delay_ns) * 2 < r->hidden.all_ns;
 
 	for (size_t i = 0; waited && i < r->hidden.count; i++) {
@@ -444,6 +445,7 @@ void moments_read(struct linker *l)
 	struct usages *usages = usages_new(s->context->model);
 	size_t first_wait;
 
+	l->delays_ns = mem_alloc((s->actor_count + 1) * sizeof(*l->delays_ns));
 	l->long_calls.first = mem_alloc((s->actor_count + 1) * sizeof(*l->long_calls.first));
 	l->mpi.first = mem_alloc((s->actor_count + 1) * sizeof(*l->mpi.first));
 	l->sleeps.first = mem_alloc((s->actor_count + 1) * sizeof(*l->sleeps.first));
@@ -532,6 +534,7 @@ void linker_done(struct linker *l)
 	free(l->long_calls.items);
 	free(l->long_calls.first);
 	free(l->sleeps.items);
+	free(l->delays_ns);
 	free(l->sleeps.first);
 	free(l->mpi.items);
 	free(l->mpi.first);

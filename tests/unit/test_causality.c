@@ -36,9 +36,9 @@ static void begin_threads(void)
 
 TestSuite(causality, .init = begin_threads, .fini = teardown);
 
-/* The main thread waits from 10 to 220 ms, the other one sleeps and ends at that time. Returns the kind of the node of
- * the wait. */
-static enum node_kind wait_for_thread(uint64_t end_ms)
+/* The main thread waits from 10 to 220 ms, the other one sleeps and ends at that time. `delay_ms`: for which the main
+ * thread has waited for a CPU. Returns the kind of the node of the wait. */
+static enum node_kind wait_for_thread(uint64_t end_ms, uint64_t delay_ms)
 {
 	struct causality *s;
 	enum node_kind kind = NODE_START;
@@ -47,6 +47,7 @@ static enum node_kind wait_for_thread(uint64_t end_ms)
 	writer_page(&worker)->start_ticks = BEGIN + 5 * MS;
 	writer_page(&worker)->end_ticks = BEGIN + end_ms * MS;
 	writer_call(&host, f_sem, BEGIN + 220 * MS, 210 * MS, NULL, 0);
+	writer_usage(&host, &(struct tf_usage){BEGIN + 221 * MS, 1 * MS, delay_ms * MS, 10, 0, 0, 0});
 	open_model(300 * MS);
 	s = causes_find(&context);
 	cr_assert_not_null(s);
@@ -59,17 +60,27 @@ static enum node_kind wait_for_thread(uint64_t end_ms)
 
 Test(causality, a_wait_for_a_thread_that_ends_with_it)
 {
-	cr_expect_eq(wait_for_thread(220), NODE_WAIT);
+	cr_expect_eq(wait_for_thread(220, 0), NODE_WAIT);
 }
 
 Test(causality, a_thread_that_was_woken_gets_a_cpu_late)
 {
-	cr_expect_eq(wait_for_thread(200), NODE_WAIT);
+	cr_expect_eq(wait_for_thread(200, 0), NODE_WAIT);
+}
+
+Test(causality, a_thread_that_was_woken_gets_a_cpu_as_late_as_the_kernel_says)
+{
+	cr_expect_eq(wait_for_thread(169, 100), NODE_WAIT);
 }
 
 Test(causality, a_thread_that_ended_long_before_is_no_cause)
 {
-	cr_expect_eq(wait_for_thread(150), NODE_UNSEEN);
+	cr_expect_eq(wait_for_thread(169, 0), NODE_UNSEEN);
+}
+
+Test(causality, a_thread_that_ended_more_than_a_quarter_of_the_wait_before_is_no_cause)
+{
+	cr_expect_eq(wait_for_thread(150, 100), NODE_UNSEEN);
 }
 
 /* The main thread waits from 100 to 110 ms. A thread ends then, and another one started shortly before, which the main

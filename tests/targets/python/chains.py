@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """chains.py DEPTH WAY: the main thread waits on an event for the first helper, which waits on a queue for the second,
-which, if DEPTH is 3, joins the third. The last of them sleeps, reads from a slow pipe, or computes, for a second.
-Another thread waits for nothing."""
+which, if DEPTH is 3, joins the third. The last of them sleeps or reads from a slow pipe for two seconds, or computes
+for one. Another thread waits for nothing."""
 import os
 import queue
 import sys
@@ -18,13 +18,13 @@ def compute():
 
 
 def slow_read():
-    with os.popen("sleep 1; echo") as pipe:
+    with os.popen("sleep 2; echo") as pipe:
         pipe.read()
 
 
 def work():
     if way == "sleep":
-        time.sleep(1)
+        time.sleep(2)
     elif way == "read":
         slow_read()
     else:
