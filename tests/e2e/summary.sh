@@ -225,18 +225,19 @@ is "$(awk -F, 'NR > 1 && $2 != "" && ($1 != $2 || $5 == "")' time.csv)" '' \
 
 if command -v python3 >/dev/null; then
 	cat >job.py <<-'END'
-		import threading, time
+		import sys, threading, time
 		def step():
-		    while time.process_time() < 0.6:
+		    while time.process_time() < float(sys.argv[1]):
 		        sum(range(1000))
 		def doze():
-		    time.sleep(2)
+		    time.sleep(float(sys.argv[2]))
 		step()
 		thread = threading.Thread(target=doze)
 		thread.start()
 		thread.join()
 	END
-	recorded python python3 job.py
+	# Of the elapsed time most is the sleep, also where other programs hold the CPUs.
+	recorded python python3 job.py 0.2 5
 	is $code 0 'Python: status'
 	adds_up python 'Python'
 	if has_unwinder; then
@@ -265,20 +266,21 @@ if command -v python3 >/dev/null; then
 		recorded driver python3 driver.py
 		like "$(cat summary)" '^main .*waits for [a-z]*awk \(computes [0-9]+ %\) in ' \
 			'a wait for a program that only starts others: what computes'
-		recorded sampled -s cpu python3 job.py
+		recorded sampled -s cpu python3 job.py 0.6 0.1
 		like "$(cat summary)" '^main .* CPU job\.py:[34] step' 'Python with samples: the line that computes'
 		mkdir imports
-		printf '%s\n' 'import time' 'end = time.thread_time() + 0.8' 'while time.thread_time() < end: pass' \
+		printf '%s\n' 'import time' 'end = time.thread_time() + 0.4' 'while time.thread_time() < end: pass' \
 			>imports/slow_module.py
-		printf '%s\n' 'import time, slow_module' 'end = time.thread_time() + 0.4' \
-			'while time.thread_time() < end: pass' >imports/uses.py
+		printf '%s\n' 'import time, slow_module' 'end = time.thread_time() + 0.2' \
+			'while time.thread_time() < end: pass' 'time.sleep(5)' >imports/uses.py
 		recorded imports -s cpu python3 imports/uses.py
 		report stats --summary --json imports.pillion >out 2>err
 		ok 'Python: what imports compute is a part of its own' python3 -c '
 import json
 parts = {row["Kind"]: row["Time (ns)"] for row in json.load(open("out"))["rows"] if row["table"] == "roles"}
 assert parts["import"] > parts["cpu"] > 0, parts'
-		like "$(cat summary)" '^(main|uses.py) .*[0-9]+ % CPU in imports' 'Python: and of its line'
+		like "$(cat summary)" '^(main|uses.py) .*[0-9]+ % CPU, mostly in imports' \
+			'Python: and named beside a long sleep, instead of the line that computes less'
 	fi
 else
 	skip Python 'no python3'

@@ -150,6 +150,7 @@ static size_t role_parts(const struct report_context *c, const struct roles *rol
 	size_t count = 0, details = 0;
 	struct role_cpu cpu = role_cpu(r);
 	SCOPED(buffer) line = {0};
+	bool is_of_imports = cpu.import_ns > cpu.work_ns;
 	uint64_t others = 0;
 
 	part_add(parts, &count, r->delay_ns, "waits for a CPU");
@@ -159,7 +160,9 @@ static size_t role_parts(const struct report_context *c, const struct roles *rol
 	}
 	part_add(parts, &count, cpu.work_ns, "CPU");
 	role_hot_line(c, r, &line);
-	if (line.size) {
+	if (line.size && is_of_imports && !cpu.import_ns) { /* the line is not theirs */
+		buffer_text(&parts[1].words, ", mostly in imports");
+	} else if (line.size) {
 		buffer_text(&parts[1].words, " ");
 		text_fit_sentence(&parts[1].words, line.data, WORD_WIDTH, PLACE_WIDTH);
 		parts[1].is_kept = true;
