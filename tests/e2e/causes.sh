@@ -8,6 +8,7 @@ has_unwinder || skip_all 'built without the unwinder'
 
 target=causes
 saves='(a change there )?saves '
+takes='([a-z]+ takes [^;]*; )?' # where a thread waited for a CPU as well
 
 line() { # TEXT: FILE:LINE of the target's source that contains it
 	local text="/\* $1 \*/"
@@ -36,14 +37,20 @@ near() { # PREDICTED REAL: to a quarter and 120 ms
 	[ $(($1 - $2)) -le $(($2 / 4 + 120)) ] && [ $(($2 - $1)) -le $(($2 / 4 + 120)) ]
 }
 
-# What is predicted is what the repair saves. A busy machine may stop a program for longer than it runs, so there are
-# three recordings at most.
+# What is predicted is what the repair saves. A busy machine makes a run longer, never shorter, so the shortest of up to
+# six recordings of each form are compared.
 holds() { # FORM EDIT TEXT
-	local real predicted difference low high
-	for _ in 1 2 3; do
+	local real predicted difference low high ms slow='' fixed=''
+	for _ in 1 2 3 4 5 6; do
 		record "$1"
-		real=$(($(run_ms "$1_slow") - $(run_ms "$1_fixed")))
-		read -r difference predicted low high < <(saved "$1_slow" "$2")
+		ms=$(run_ms "$1_fixed")
+		[ -n "$fixed" ] && [ "$fixed" -le "$ms" ] || fixed=$ms
+		ms=$(run_ms "$1_slow")
+		if [ -z "$slow" ] || [ "$ms" -lt "$slow" ]; then
+			slow=$ms
+			read -r difference predicted low high < <(saved "$1_slow" "$2")
+		fi
+		real=$((slow - fixed))
 		diag "$1: predicted $predicted ms [$low, $high], real $real ms"
 		near "$predicted" "$real" && break
 	done
@@ -132,15 +139,16 @@ like "$(report stats --summary turns_slow.pillion | tr -s '\n ' ' ')" 'FIX FIRST
 cat >joins.py <<'END'
 import threading, time
 def fetch():
-    time.sleep(0.06)
+    time.sleep(0.3)
 for i in range(10):
     thread = threading.Thread(target=fetch)
     thread.start()
     thread.join()
 END
 pillion -f -o joins --stats=false python3 joins.py
+awaited='(main|joins\.py) waits for one at a time at [^;]*joins\.py:7 [^;]*; '
 like "$(report stats --summary joins.pillion | tr -s '\n ' ' ')" \
-	'FIX FIRST [^;]*joins\.py:3 fetch; (main|joins\.py) waits for one at a time at [^;]*joins\.py:7 [^;]*; saves ' \
+	"FIX FIRST [^;]*joins\.py:3 fetch; $awaited$takes$saves" \
 	'the line that waits for one thread at a time is named'
 
 # So need requests to a process that serves one after the other, and to one that has a thread for each; the threads'
@@ -208,12 +216,12 @@ cat >phases.py <<'END'
 import threading, time
 meet = threading.Barrier(2)
 def work(seconds):
-    for i in range(6):
+    for i in range(5):
         time.sleep(seconds)
         meet.wait()
-thread = threading.Thread(target=work, args=(0.12,))
+thread = threading.Thread(target=work, args=(1,))
 thread.start()
-work(0.02)
+work(0.1)
 thread.join()
 END
 pillion -f -o phases --stats=false python3 phases.py
