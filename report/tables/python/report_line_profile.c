@@ -1,35 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* line_profile: hits and time of the lines of the Python functions that --lines-of chose, of all threads and
  * processes; line_memory: by how much the memory of the process has changed in them. */
+#include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "report/base/interner.h"
 #include "report/events/stacks/source.h"
 #include "report/tables/report.h"
 
-struct line_row {
-	const char *file, *name; /* borrowed from struct line_profile */
-	uint64_t first_line, line, hits;
-	uint64_t ns;
+/* Of a line; fields of its key: file, first line of the function, name of the function, line. */
+struct line_sum {
+	uint64_t first_line, line, hits, ns;
 	int64_t resident, allocated, peak; /* KiB */
 };
+enum { FIELD_FILE, FIELD_FIRST_LINE, FIELD_NAME };
 
-struct line_profile {
-	bool is_memory;
-	struct line_row *rows;
-	size_t row_count, row_capacity;
-	struct interner texts;
-};
-
-static const char *text_keep(struct line_profile *p, const char *text, size_t size)
-{
-	return interner_field(&p->texts, interner_number(&p->texts, text, size), 0);
-}
-
-/* Sets what the rows of a function have in common. */
-static bool code_read(struct line_profile *p, const struct trace *t, uint32_t id, struct line_row *ret)
+/* The key of the rows of a function, up to the line. */
+static bool code_key(const struct trace *t, uint32_t id, uint64_t *ret_first_line, struct buffer *ret)
 {
 	const struct blob *b = trace_definition(t, TF_BLOB_LINE_CODE, id);
 	char bytes[8192], *file = bytes + sizeof(struct tf_line_code);
@@ -41,11 +28,9 @@ static bool code_read(struct line_profile *p, const struct trace *t, uint32_t id
 	memcpy(&head, bytes, sizeof(head));
 	if (head.file_length > size - sizeof(head))
 		return false;
-	*ret = (struct line_row){
-		.file = text_keep(p, file, head.file_length),
-		.name = text_keep(p, file + head.file_length, size - sizeof(head) - head.file_length),
-		.first_line = head.first_line,
-	};
+	*ret_first_line = head.first_line;
+	buffer_print(ret, "%.*s%c%u%c%.*s%c", (int)head.file_length, file, 0, head.first_line, 0,
+		     (int)(size - sizeof(head) - head.file_length), file + head.file_length, 0);
 	return true;
 }
 
@@ -54,73 +39,67 @@ static int64_t signed_number(const uint8_t bytes[TF_DATA_BYTES])
 	return (int64_t)(tf_number(bytes) << 8) >> 8;
 }
 
-static void lines_read(struct line_profile *p, const struct report_context *c, const struct image *image,
-		       const struct blob *b)
-{
-	const struct clock_map *clock = &c->model->machines[image->machine].clock;
-	uint8_t numbers[TF_LINE_MEMORY_NUMBERS][TF_DATA_BYTES];
-	size_t size = p->is_memory ? sizeof(struct tf_line_memory) : sizeof(struct tf_lines);
-	struct line_row row;
-	uint64_t key;
-	bool is_known;
-
-	if (trace_blob(image->trace, b, numbers, size) < size)
-		return;
-	key = tf_number(numbers[TF_LINES_KEY]);
-	is_known = code_read(p, image->trace, (uint32_t)key, &row);
-	for (unsigned k = 0; is_known && k < TF_LINES_BLOCK; k++) {
-		row.line = (key >> 32) * TF_LINES_BLOCK + k;
-		row.hits = tf_number(numbers[TF_LINES_HITS + k]);
-		if (p->is_memory) {
-			row.resident = signed_number(numbers[TF_LINE_MEMORY_RESIDENT + k]);
-			row.allocated = signed_number(numbers[TF_LINE_MEMORY_ALLOCATED + k]);
-			row.peak = signed_number(numbers[TF_LINE_MEMORY_PEAK + k]);
-		} else {
-			row.ns = clock_map_duration(clock, tf_number(numbers[TF_LINES_TICKS + k]));
-		}
-		if (row.hits || row.ns)
-			mem_append(p->rows, p->row_count, p->row_capacity, row);
-	}
-}
-
-static int compare_functions(const struct line_row *a, const struct line_row *b)
-{
-	return strcmp(a->file, b->file) ?: order_of(a->first_line, b->first_line) ?: strcmp(a->name, b->name);
-}
-
-COMPARATOR(compare_rows, struct line_row, compare_functions(a, b) ?: order_of(a->line, b->line))
-
 static int64_t larger(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
 }
 
 /* What was there when a function was first entered, which its first line has, is not added up. */
-static void row_merge(struct line_row *row, const struct line_row *other)
+static void sum_merge(struct line_sum *sum, const struct line_sum *other)
 {
-	bool is_entry = row->line == row->first_line;
+	bool is_entry = other->line == other->first_line && (sum->hits || sum->ns);
 
-	row->hits += other->hits;
-	row->ns += other->ns;
-	row->resident = is_entry ? larger(row->resident, other->resident) : row->resident + other->resident;
-	row->allocated = is_entry ? larger(row->allocated, other->allocated) : row->allocated + other->allocated;
-	row->peak = larger(row->peak, other->peak);
+	sum->first_line = other->first_line;
+	sum->line = other->line;
+	sum->hits += other->hits;
+	sum->ns += other->ns;
+	sum->resident = is_entry ? larger(sum->resident, other->resident) : sum->resident + other->resident;
+	sum->allocated = is_entry ? larger(sum->allocated, other->allocated) : sum->allocated + other->allocated;
+	sum->peak = larger(sum->peak, other->peak);
 }
 
-static void rows_merge(struct line_profile *p)
+static void lines_read(struct aggregate *rows, bool is_memory, const struct report_context *c,
+		       const struct image *image, const struct blob *b)
 {
-	size_t used = 0;
+	const struct clock_map *clock = &c->model->machines[image->machine].clock;
+	uint8_t numbers[TF_LINE_MEMORY_NUMBERS][TF_DATA_BYTES];
+	size_t size = is_memory ? sizeof(struct tf_line_memory) : sizeof(struct tf_lines), of_code;
+	struct line_sum line = {0};
+	SCOPED(buffer) name = {0};
+	uint64_t key;
 
-	sort_unless_sorted(p->rows, p->row_count, sizeof(*p->rows), compare_rows);
-	for (size_t i = 0; i < p->row_count; i++) {
-		if (used && !compare_rows(&p->rows[used - 1], &p->rows[i])) {
-			row_merge(&p->rows[used - 1], &p->rows[i]);
+	if (trace_blob(image->trace, b, numbers, size) < size)
+		return;
+	key = tf_number(numbers[TF_LINES_KEY]);
+	if (!code_key(image->trace, (uint32_t)key, &line.first_line, &name))
+		return;
+	of_code = name.size;
+	for (unsigned k = 0; k < TF_LINES_BLOCK; k++) {
+		line.line = (key >> 32) * TF_LINES_BLOCK + k;
+		line.hits = tf_number(numbers[TF_LINES_HITS + k]);
+		if (is_memory) {
+			line.resident = signed_number(numbers[TF_LINE_MEMORY_RESIDENT + k]);
+			line.allocated = signed_number(numbers[TF_LINE_MEMORY_ALLOCATED + k]);
+			line.peak = signed_number(numbers[TF_LINE_MEMORY_PEAK + k]);
 		} else {
-			p->rows[used++] = p->rows[i];
+			line.ns = clock_map_duration(clock, tf_number(numbers[TF_LINES_TICKS + k]));
 		}
+		if (!line.hits && !line.ns)
+			continue;
+		name.size = of_code;
+		buffer_print(&name, "%" PRIu64, line.line);
+		sum_merge(aggregate_more(rows, aggregate_row(rows, name.data, name.size), sizeof(line)), &line);
 	}
-	p->row_count = used;
 }
+
+static int compare_functions(const struct aggregate_row *a, const struct aggregate_row *b)
+{
+	return strcmp(aggregate_field(a, FIELD_FILE), aggregate_field(b, FIELD_FILE)) ?:
+	       order_of(((const struct line_sum *)a->more)->first_line, ((const struct line_sum *)b->more)->first_line)
+	       ?: strcmp(aggregate_field(a, FIELD_NAME), aggregate_field(b, FIELD_NAME));
+}
+
+ROW_COMPARATOR(compare_rows, struct line_sum, compare_functions(row_a, row_b) ?: order_of(a->line, b->line))
 
 /* The texts of a file's lines; empty if it was changed after the run began, or cannot be read. */
 static struct texts file_lines(const struct report_context *c, const char *file)
@@ -143,53 +122,45 @@ static double mib(int64_t kib)
 	return round((double)kib / 1024 * 1000) / 1000;
 }
 
-static void row_cells(const struct line_row *r, bool is_memory, uint64_t all, struct table *table)
-{
-	table_cells(table, r->file, r->name, r->line);
-	if (is_memory) {
-		table_cells(table, mib(r->peak), mib(r->resident), r->hits, mib(r->allocated));
-	} else {
-		table_cells(table, r->hits, r->ns, r->hits ? (double)r->ns / (double)r->hits : 0,
-			    share_percent((double)r->ns, (double)all));
-	}
-}
-
-static void function_rows(const struct line_profile *p, const struct line_row *rows, size_t count,
+static void function_rows(const struct aggregate_row *rows, size_t count, bool is_memory,
 			  const struct texts *lines, struct table *table)
 {
 	uint64_t all = 0;
 
 	for (size_t i = 0; i < count; i++)
-		all += rows[i].ns;
-	for (const struct line_row *r = rows; r < rows + count; r++) {
-		row_cells(r, p->is_memory, all, table);
-		if (r->line && r->line <= lines->count)
-			table_text(table, lines->items[r->line - 1]);
+		all += ((const struct line_sum *)rows[i].more)->ns;
+	array_each(const struct aggregate_row, row, rows, count) {
+		const struct line_sum *s = row->more;
+		bool has_text = s->line && s->line <= lines->count;
+
+		table_cells(table, aggregate_field(row, FIELD_FILE), aggregate_field(row, FIELD_NAME), s->line);
+		if (is_memory)
+			table_cells(table, mib(s->peak), mib(s->resident), s->hits, mib(s->allocated));
 		else
-			table_nothing(table);
+			table_cells(table, s->hits, s->ns, s->hits ? (double)s->ns / (double)s->hits : 0,
+				    share_percent((double)s->ns, (double)all));
+		table_cells(table, cell_if(has_text, has_text ? lines->items[s->line - 1] : ""));
 	}
 }
 
-static void profile_rows(const struct report_context *c, const struct line_profile *p, struct table *table)
+static void profile_rows(const struct report_context *c, struct aggregate *rows, bool is_memory, struct table *table)
 {
 	struct texts lines = {0};
 
-	for (size_t i = 0, end; i < p->row_count; i = end) {
-		for (end = i + 1; end < p->row_count && !compare_functions(&p->rows[i], &p->rows[end]); end++)
+	aggregate_sort_by(rows, compare_rows);
+	for (size_t i = 0, end; i < rows->count; i = end) {
+		const struct aggregate_row *first = &rows->rows[i];
+		const char *file = aggregate_field(first, FIELD_FILE);
+
+		for (end = i + 1; end < rows->count && !compare_functions(first, &rows->rows[end]); end++)
 			;
-		if (!i || strcmp(p->rows[i].file, p->rows[i - 1].file) != 0) {
+		if (!i || strcmp(file, aggregate_field(first - 1, FIELD_FILE)) != 0) {
 			texts_done(&lines);
-			lines = file_lines(c, p->rows[i].file);
+			lines = file_lines(c, file);
 		}
-		function_rows(p, p->rows + i, end - i, &lines, table);
+		function_rows(first, end - i, is_memory, &lines, table);
 	}
 	texts_done(&lines);
-}
-
-static void line_profile_done(struct line_profile *p)
-{
-	interner_done(&p->texts);
-	free(p->rows);
 }
 
 static bool is_note(const char *text)
@@ -248,14 +219,13 @@ bool line_profile_lacks(const struct model *m, struct buffer *ret)
 
 static bool profile_table(const struct report_context *c, bool is_memory, struct table *table)
 {
-	SCOPED(line_profile) p = {.is_memory = is_memory};
+	SCOPED(aggregate) rows = {0};
 
 	array_each(const struct image, image, c->model->images, c->model->image_count) {
 		blobs_each(b, image->trace, is_memory ? TF_BLOB_LINE_MEMORY : TF_BLOB_LINES)
-			lines_read(&p, c, image, b);
+			lines_read(&rows, is_memory, c, image, b);
 	}
-	rows_merge(&p);
-	profile_rows(c, &p, table);
+	profile_rows(c, &rows, is_memory, table);
 	return table_rows(table);
 }
 
