@@ -34,37 +34,24 @@ static bool is_operator(const struct operator_text *o, bool has_fields)
 /* Whether the text is JSON that consists of lists and integers. */
 static bool is_list(const struct operator_field *f)
 {
-	bool wants = true, may_end = false; /* a value is next; the list may end without one */
+	const char *begin = f->text, *end = begin + f->length;
+	char last = '\0'; /* a bracket, a comma, or '0' for any integer */
 	size_t depth = 0;
 
-	for (size_t i = 0; i < f->length; i++) {
-		char c = f->text[i];
+	for (const char *at = begin; at < end; at++) {
+		size_t sign = *at == '-', digits = strspn(at + sign, "0123456789");
+		bool is_number = digits == 1 || (digits && at[sign] != '0');
+		const char *within = last == ',' ? " [0" : last == '[' ? " [0]" : " ,]";
+		const char *may_follow = !last ? "[" : depth ? within : " ";
+		char token = is_number ? '0' : *at;
 
-		if (c == ' ')
-			continue;
-		if (c == '[' && wants && (depth || !i)) {
-			depth++;
-			may_end = true;
-		} else if (c == ']' && depth && (!wants || may_end)) {
-			depth--;
-			wants = may_end = false;
-		} else if (c == ',' && depth && !wants) {
-			wants = true;
-			may_end = false;
-		} else if (depth && wants && (isdigit((unsigned char)c) || c == '-')) {
-			size_t first = c == '-' ? i + 1 : i, end = first;
-
-			while (end < f->length && isdigit((unsigned char)f->text[end]))
-				end++;
-			if (end == first || (end > first + 1 && f->text[first] == '0'))
-				return false;
-			i = end - 1;
-			wants = may_end = false;
-		} else {
+		if (!strchr(may_follow, token))
 			return false;
-		}
+		at += is_number ? sign + digits - 1 : 0;
+		depth += (size_t)(token == '[') - (size_t)(token == ']');
+		last = token == ' ' ? last : token;
 	}
-	return f->length && !depth && !wants;
+	return last && !depth;
 }
 
 bool chrome_pytorch_name(struct chrome *w, const struct nvtx_range *r, const char *phase)
