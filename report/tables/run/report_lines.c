@@ -69,11 +69,6 @@ static bool has_column(const struct report_context *c, enum line_value value)
 }
 
 /* After LINE_FLOPS: by time on the device, and what share of that time they take at the peak rates of their types. */
-static void rate_columns(struct table *table)
-{
-	table_has(table, COL_GFLOP_PER_S_TENTHS, COL_PEAK_PERCENT);
-}
-
 static void rate_cells(const struct line_values *v, struct table *table)
 {
 	double gpu = (double)v->of[LINE_GPU];
@@ -90,7 +85,7 @@ static void value_columns(const struct report_context *c, struct table *table)
 		if (has_column(c, i))
 			table_has(table, columns[i]);
 		if (i == LINE_FLOPS && has_column(c, i))
-			rate_columns(table);
+			table_has(table, COL_GFLOP_PER_S_TENTHS, COL_PEAK_PERCENT);
 	}
 }
 
@@ -163,23 +158,23 @@ COMPARATOR(compare_noted, struct noted, order_of(a->line, b->line))
 /* The rows of a file by line; the caller frees them. Returns how many. */
 static size_t noted_lines(const struct report_context *c, const struct lines *l, const char *file, struct noted **ret)
 {
-	struct noted *all = mem_alloc((l->count + 1) * sizeof(*all));
-	size_t count = 0, used = 0;
+	struct noted *all = NULL;
+	size_t count = 0, capacity = 0;
+	SCOPED(map) places = {0}; /* line -> place in `all` */
 
-	for (size_t i = 0; i < l->count; i++)
-		if (!strcmp(lines_field(c, l, i, 0), file))
-			all[count++] = (struct noted){strtoull(lines_field(c, l, i, 1), NULL, 10), l->values[i]};
-	qsort(all, count, sizeof(*all), compare_noted);
-	for (size_t i = 0; i < count; i++) {
-		if (used && all[used - 1].line == all[i].line) {
-			for (size_t k = 0; k < LINE_VALUES; k++)
-				all[used - 1].values.of[k] += all[i].values.of[k];
-		} else {
-			all[used++] = all[i];
-		}
+	for (size_t i = 0; i < l->count; i++) {
+		uint64_t line = strtoull(lines_field(c, l, i, 1), NULL, 10);
+		size_t at;
+
+		if (strcmp(lines_field(c, l, i, 0), file) != 0)
+			continue;
+		at = map_place(&places, line, 0, all, count, capacity, (struct noted){.line = line});
+		for (size_t k = 0; k < LINE_VALUES; k++)
+			all[at].values.of[k] += l->values[i].of[k];
 	}
+	array_sort(all, count, compare_noted);
 	*ret = all;
-	return used;
+	return count;
 }
 
 static void source_row(const struct report_context *c, const struct noted *n, uint64_t line, uint64_t all,
