@@ -139,8 +139,8 @@ wait "${pids[2]}"
 is "$(cat err.? | grep -c "^$capture_line ranks.pillion$") $(cat err.? | grep -c '^recording ')" '1 1' \
 	'one of the other ranks prints the summary of a rank that was killed'
 
-# Ranks that exit by a handler of SIGTERM, which their launchers, stopped for a while, handle later: no rank has died
-# first.
+# Ranks that exit by a handler of SIGTERM, or because they have lost a peer by it, which their launchers, stopped for a
+# while, handle later: no rank has died first.
 cat >late.py <<'END'
 import os, signal, sys, time
 def state(pid):
@@ -159,23 +159,33 @@ for launcher in map(int, sys.argv[1:]):
     time.sleep(0.5)
     os.kill(launcher, signal.SIGCONT)
 END
-pids=()
-for rank in 0 1; do
-	SLURM_JOB_ID=7 SLURM_STEP_ID=2 SLURM_PROCID=$rank PILLION_STATS=summary "$PILLION" -o handled python3 -c '
+cat >handler.py <<'END'
 import os, signal, sys
-signal.signal(signal.SIGTERM, lambda *_: os._exit(7))
+def ended(*_):
+    if sys.argv[1] == "lost":
+        raise RuntimeError("Connection closed by peer")
+    os._exit(7)
+signal.signal(signal.SIGTERM, ended)
 open("handles." + os.environ["SLURM_PROCID"], "w").close()
 while True:
-    signal.pause()' 2>"err.$rank" &
-	pids[rank]=$!
-	eventually test -e handles.$rank
+    signal.pause()
+END
+for how in exit lost; do
+	pids=()
+	rm -rf handles.* handled.pillion
+	for rank in 0 1; do
+		SLURM_JOB_ID=7 SLURM_STEP_ID=2 SLURM_PROCID=$rank PILLION_STATS=summary "$PILLION" -o handled \
+			python3 handler.py $how 2>"err.$rank" &
+		pids[rank]=$!
+		eventually test -e handles.$rank
+	done
+	python3 late.py "${pids[@]}"
+	wait "${pids[0]}"
+	is "$?" "$([ $how = exit ] && echo 7 || echo 1)" "ranks that end by their handlers of SIGTERM, $how: status"
+	wait "${pids[1]}"
+	is "$(cat err.0 err.1 | grep -Ec '^(DIED FIRST|CRASH)') $(cat err.0 err.1 | grep -c '^recording ')" '0 1' \
+		"$how: nothing has died first, and there is a summary"
 done
-python3 late.py "${pids[@]}"
-wait "${pids[0]}"
-is "$?" 7 'a rank that exits by its handler of SIGTERM: status'
-wait "${pids[1]}"
-is "$(cat err.0 err.1 | grep -Ec '^(DIED FIRST|CRASH)') $(cat err.0 err.1 | grep -c '^recording ')" '0 1' \
-	'nothing has died first, and there is a summary'
 
 # The rank that created the capture fails: whoever started the ranks may wait for it to end the others.
 SLURM_JOB_ID=7 SLURM_STEP_ID=1 SLURM_PROCID=0 PILLION_STATS=summary "$PILLION" -o left sh -c \

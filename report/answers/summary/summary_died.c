@@ -15,8 +15,7 @@
 #include "report/read/job/process_tree.h"
 #include "report/tables/report.h"
 
-/* LATE_NS: how much later than a process its launcher may be told to end. */
-enum { NAME_WIDTH = 40, EXCEPTION_WIDTH = 100, LATE_NS = 200000000 };
+enum { NAME_WIDTH = 40, EXCEPTION_WIDTH = 100 };
 
 static int signal_of(const struct model *m, const struct process *p)
 {
@@ -82,6 +81,22 @@ static uint64_t told_ns(const struct model *m, const struct process *p)
 		first = ns < first ? ns : first;
 	}
 	return first;
+}
+
+/* LATE_NS: how much later than a process its launcher may be told to end: a batch system signals one after the other.
+ * SLOW_NS: what sees an end later is a launcher that has no CPU. */
+enum { LATE_NS = 200000000, SLOW_NS = 50000000 };
+
+/* When the process itself may have been told. A launcher that is late reads the signal as late as it sees the end, or
+ * has not seen it yet. `is_late_only`: else it was told when its launcher was. */
+static uint64_t told_early_ns(const struct model *m, const struct process *p, bool is_late_only)
+{
+	uint64_t told = told_ns(m, p), seen = p->waited_ns ?: told;
+	uint64_t slow = process_is_command(m, p) && seen > p->end_ns ? seen - p->end_ns : 0;
+
+	if (told == UINT64_MAX || (is_late_only && slow < SLOW_NS))
+		return told;
+	return told < slow + LATE_NS ? 0 : told - slow - LATE_NS;
 }
 
 /* The call that a thread of the process is in; NULL: none, or it is not known. */
@@ -226,27 +241,38 @@ static bool was_raised_after_signal(const struct model *m, const struct died *d)
 	return d->exception.image && d->exception.at_ns > told_ns(m, d->process);
 }
 
+/* Of the whole run: a rank whose peers were told to end may lose them before it is told itself. */
+static uint64_t first_told_ns(const struct model *m)
+{
+	uint64_t first = UINT64_MAX;
+
+	array_each(const struct process, p, m->processes, m->process_count) {
+		uint64_t told = told_early_ns(m, p, true);
+
+		first = told < first ? told : first;
+	}
+	return first;
+}
+
 /* What a signal to end the job makes mpirun or torchrun raise, or a rank whose peers have ended by it. */
-static bool is_answer_to_signal(const struct model *m, const struct died *d, bool has_ranks)
+static bool is_answer_to_signal(const struct model *m, const struct died *d, bool has_ranks, uint64_t first_told)
 {
 	bool is_rank = *d->process->rank;
 
-	return was_raised_after_signal(m, d) && (lost_a_peer(d) || (has_ranks && !is_rank));
+	if (lost_a_peer(d))
+		return d->exception.at_ns > first_told;
+	return was_raised_after_signal(m, d) && has_ranks && !is_rank;
 }
 
 static bool is_death(const struct model *m, const struct process *p)
 {
-	uint64_t told = told_ns(m, p), end = p->end_ns;
+	/* It may have exited by a handler of its own. */
+	bool may_answer = is_request(signal_of(m, p)) || !signal_of(m, p);
 
 	if (is_crash(signal_of(m, p)) || has_aborted_ranks(m, p) || was_killed_alone(m, p))
 		return true;
-	/* A batch system signals one process after the other, which may exit by a handler of its own. A launcher that
-	 * is late reads the signal as late as the end. */
-	if (told != UINT64_MAX && (is_request(signal_of(m, p)) || !signal_of(m, p))) {
-		told = told < LATE_NS ? 0 : told - LATE_NS;
-		end = process_is_command(m, p) && p->waited_ns > end ? p->waited_ns : end;
-	}
-	return has_failed(m, p) && end <= told && (process_is_command(m, p) || is_started_rank(m, p));
+	return has_failed(m, p) && p->end_ns <= (may_answer ? told_early_ns(m, p, false) : told_ns(m, p)) &&
+	       (process_is_command(m, p) || is_started_rank(m, p));
 }
 
 bool summary_was_ended(const struct model *m, const struct died *d, bool is_proved)
@@ -310,6 +336,7 @@ static bool is_failure(const struct model *m, const struct died *d)
 void summary_died_find(const struct model *m, struct died *ret)
 {
 	bool has_failure = false, has_ranks = has_several_ranks(m);
+	uint64_t told = first_told_ns(m);
 	struct died first = {0};
 
 	*ret = (struct died){.has_ranks = has_ranks};
@@ -320,7 +347,8 @@ void summary_died_find(const struct model *m, struct died *ret)
 		struct died one = {.process = &m->processes[i]};
 
 		exception_find(m, one.process, &one.exception);
-		if (!has_raised(one.process, &one.exception, has_ranks) || is_answer_to_signal(m, &one, has_ranks))
+		if (!has_raised(one.process, &one.exception, has_ranks) ||
+		    is_answer_to_signal(m, &one, has_ranks, told))
 			exception_done(&one.exception);
 		has_failure |= is_failure(m, &one);
 		if ((one.exception.image || is_death(m, one.process)) && comes_before(m, &one, &first)) {
