@@ -66,7 +66,7 @@ done
 is "$(suite)" '0 10 passed, 0 failed, 0 skipped' 'three flaky scripts: the run passes'
 script busy4 'not ok' ok
 is "$(suite)" '1 12 passed, 1 failed, 0 skipped' 'four: it does not'
-like "$(sed -n '/^== failures/,$p' out)" 'not ok - 4 scripts, at most 3 may be' 'and says why'
+like "$(sed -n '/^== failures/,$p' out)" 'not ok - 4 tests, at most 3 may be' 'and says why'
 for n in 5 6 7 8 9 10 11; do
 	script "busy$n" 'not ok' ok
 done
