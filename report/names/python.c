@@ -115,6 +115,18 @@ static bool read_code(const struct trace *t, uint32_t id, struct code *ret)
 	return split_code(b ? trace_blob(t, b, ret->bytes, sizeof(ret->bytes)) : 0, ret);
 }
 
+/* As read_code(), without its lines, which are most of it. */
+static bool read_names(const struct trace *t, uint32_t id, struct code *ret)
+{
+	const struct blob *b = trace_definition(t, TF_BLOB_PYTHON_CODE, id);
+	size_t size = b ? trace_blob(t, b, &ret->head, sizeof(ret->head)) : 0;
+
+	if (size < sizeof(ret->head))
+		return false;
+	size += (size_t)ret->head.file_bytes + ret->head.name_bytes;
+	return split_code(trace_blob(t, b, ret->bytes, size < sizeof(ret->bytes) ? size : sizeof(ret->bytes)), ret);
+}
+
 /* c NULL: it could not be read. */
 static uint32_t describe_code(const struct code *c, uint32_t offset, struct buffer *ret_function,
 			      struct buffer *ret_file)
@@ -153,7 +165,7 @@ bool python_file(const struct trace *t, uint32_t id, struct buffer *ret)
 {
 	struct code c;
 
-	if (!read_code(t, id, &c))
+	if (!read_names(t, id, &c))
 		return false;
 	buffer_add(ret, c.file, strnlen(c.file, c.head.file_bytes));
 	return true;
@@ -165,7 +177,7 @@ bool python_is_recorders(const struct trace *t, uint32_t id)
 	const size_t length = sizeof(ours) - 1;
 	struct code c;
 
-	if (!read_code(t, id, &c))
+	if (!read_names(t, id, &c))
 		return false;
 	return (c.head.file_bytes >= length && !memcmp(c.file, ours, length)) ||
 	       (c.head.name_bytes > length && !memcmp(c.name, ours, length) && c.name[length] == '.');
@@ -188,7 +200,7 @@ void python_frames(const struct trace *t, uint32_t stack, void *context, python_
 	struct code c;
 
 	for (size_t i = 0; i < count; i++) {
-		if (!read_code(t, frames[i].code, &c))
+		if (!read_names(t, frames[i].code, &c))
 			continue;
 		buffer_clear(&file);
 		buffer_clear(&function);

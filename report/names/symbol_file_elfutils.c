@@ -17,7 +17,8 @@
 struct range {
 	uint64_t from; /* first, see sort_by_number() */
 	uint32_t size; /* 4 GB and more: all of them */
-	int number;    /* in the symbol tables */
+	unsigned number : 31; /* in the symbol tables */
+	unsigned is_read : 1; /* its name may be that of the interpreter's loop */
 };
 
 struct symbol_file {
@@ -27,7 +28,7 @@ struct symbol_file {
 	uint64_t *furthest; /* of each range: the highest end of it and all before it */
 	size_t range_count;
 	Dwarf_CFI *frames; /* NULL: there is no table of them */
-	bool has_ranges, has_frames, is_interpreter;
+	bool has_ranges, has_frames, is_searched, is_interpreter;
 	struct inline_units units;
 };
 
@@ -134,23 +135,65 @@ static uint64_t end_of(const struct range *r)
 	return r->size < UINT32_MAX && r->size <= UINT64_MAX - r->from ? r->from + r->size : UINT64_MAX;
 }
 
-static void add_range(struct symbol_file *f, int number)
+static void add_range(struct symbol_file *f, int number, const GElf_Sym *symbol, GElf_Addr address)
 {
-	GElf_Sym symbol;
-	GElf_Addr address;
-	const char *name = dwfl_module_getsym_info(f->module, number, &symbol, &address, NULL, NULL, NULL);
-	int type = GELF_ST_TYPE(symbol.st_info);
+	int type = GELF_ST_TYPE(symbol->st_info);
 
-	if (!name || !symbol.st_name || symbol.st_shndx == SHN_UNDEF || type == STT_OBJECT || type == STT_SECTION ||
+	if (!symbol->st_name || symbol->st_shndx == SHN_UNDEF || type == STT_OBJECT || type == STT_SECTION ||
 	    type == STT_FILE || type == STT_TLS)
 		return;
-	if (GELF_ST_BIND(symbol.st_info) != STB_LOCAL || symbol.st_size >= EVALUATION_BYTES)
-		f->is_interpreter |= symbol_is_evaluation(name);
 	f->ranges[f->range_count++] = (struct range){
 		.from = address,
-		.size = symbol.st_size < UINT32_MAX ? (uint32_t)symbol.st_size : UINT32_MAX,
-		.number = number,
+		.size = symbol->st_size < UINT32_MAX ? (uint32_t)symbol->st_size : UINT32_MAX,
+		.number = (unsigned)number & INT32_MAX,
+		.is_read = GELF_ST_BIND(symbol->st_info) != STB_LOCAL || symbol->st_size >= EVALUATION_BYTES,
 	};
+}
+
+static bool is_same_symbol(const GElf_Sym *a, const GElf_Sym *b)
+{
+	return a->st_name == b->st_name && a->st_value == b->st_value && a->st_size == b->st_size;
+}
+
+/* The table with all symbols of the module, so that libdw need not look for each of them. NULL: there are several, or
+ * the addresses are not those of the table and the bias. */
+static Elf_Data *whole_table(struct symbol_file *f, int count, GElf_Addr *ret_bias)
+{
+	Elf_Scn *section = NULL;
+	GElf_Sym last, symbol;
+	GElf_Addr address;
+	GElf_Shdr table;
+	GElf_Ehdr head;
+	Elf *elf;
+
+	if (!dwfl_module_getsym_info(f->module, count - 1, &last, &address, NULL, &elf, ret_bias) ||
+	    !gelf_getehdr(elf, &head) || head.e_type == ET_REL || last.st_value + *ret_bias != address)
+		return NULL;
+	while ((section = elf_nextscn(elf, section))) {
+		bool is_table = gelf_getshdr(section, &table) &&
+				(table.sh_type == SHT_SYMTAB || table.sh_type == SHT_DYNSYM) && table.sh_entsize &&
+				table.sh_size / table.sh_entsize == (GElf_Xword)count;
+		Elf_Data *data = is_table ? elf_getdata(section, NULL) : NULL;
+
+		if (data && gelf_getsym(data, count - 1, &symbol) && is_same_symbol(&symbol, &last))
+			return data;
+	}
+	return NULL;
+}
+
+static void read_ranges(struct symbol_file *f, int count)
+{
+	GElf_Addr bias = 0, address;
+	Elf_Data *table = whole_table(f, count, &bias);
+	GElf_Sym symbol;
+
+	f->ranges = mem_resize(NULL, (size_t)count * sizeof(*f->ranges));
+	for (int i = 0; i < count; i++) {
+		if (table && gelf_getsym(table, i, &symbol))
+			add_range(f, i, &symbol, symbol.st_value + bias);
+		else if (!table && dwfl_module_getsym_info(f->module, i, &symbol, &address, NULL, NULL, NULL))
+			add_range(f, i, &symbol, address);
+	}
 }
 
 static void make_ranges(struct symbol_file *f)
@@ -161,9 +204,7 @@ static void make_ranges(struct symbol_file *f)
 	f->has_ranges = true;
 	if (count <= 0)
 		return;
-	f->ranges = mem_resize(NULL, (size_t)count * sizeof(*f->ranges));
-	for (int i = 0; i < count; i++)
-		add_range(f, i);
+	read_ranges(f, count);
 	sort_by_number(f->ranges, f->range_count, sizeof(*f->ranges));
 	f->furthest = mem_resize(NULL, f->range_count * sizeof(*f->furthest) + 1);
 	for (size_t i = 0; i < f->range_count; i++) {
@@ -181,7 +222,7 @@ static int rank_of(struct symbol_file *f, const struct range *r)
 	GElf_Addr address;
 	int binding;
 
-	dwfl_module_getsym_info(f->module, r->number, &symbol, &address, NULL, NULL, NULL);
+	dwfl_module_getsym_info(f->module, (int)r->number, &symbol, &address, NULL, NULL, NULL);
 	binding = GELF_ST_BIND(symbol.st_info);
 	return binding == STB_GLOBAL ? 3 : binding == STB_WEAK ? 2 : binding == STB_LOCAL;
 }
@@ -243,8 +284,20 @@ bool symbol_file_function(struct symbol_file *f, uint64_t address, uint64_t *ret
 
 bool symbol_file_is_interpreter(struct symbol_file *f)
 {
+	GElf_Sym symbol;
+	GElf_Addr address;
+
 	if (!f->has_ranges)
 		make_ranges(f);
+	for (size_t i = 0; i < f->range_count && !f->is_searched; i++) {
+		const struct range *r = &f->ranges[i];
+		const char *name = NULL;
+
+		if (r->is_read)
+			name = dwfl_module_getsym_info(f->module, (int)r->number, &symbol, &address, NULL, NULL, NULL);
+		f->is_interpreter |= name && symbol_is_evaluation(name);
+	}
+	f->is_searched = true;
 	return f->is_interpreter;
 }
 
@@ -293,6 +346,19 @@ bool symbol_file_address(struct symbol_file *f, uint64_t offset, uint64_t *ret)
 	return false;
 }
 
+/* Whether a label is in the section that has the address: the one of .init names nothing of .plt. */
+static bool has_section_of(struct symbol_file *f, const struct range *label, uint64_t address)
+{
+	GElf_Addr start, bias;
+	GElf_Word section;
+	GElf_Sym symbol;
+	GElf_Shdr header;
+	Elf *elf;
+
+	return dwfl_module_getsym_info(f->module, (int)label->number, &symbol, &start, &section, &elf, &bias) &&
+	       gelf_getshdr(elf_getscn(elf, section), &header) && address - bias - header.sh_addr < header.sh_size;
+}
+
 const char *symbol_file_name(struct symbol_file *f, uint64_t address)
 {
 	GElf_Sym symbol;
@@ -300,14 +366,13 @@ const char *symbol_file_name(struct symbol_file *f, uint64_t address)
 	size_t count;
 	const struct range *best = best_range(f, address, &count);
 
-	if (best)
-		return dwfl_module_getsym_info(f->module, best->number, &symbol, &start, NULL, NULL, NULL);
 	/* A label names the code after it, up to the end of its section, unless it is inside of a function that ends
 	 * before. */
-	for (size_t i = count; i-- > 0 && f->ranges[i].from >= f->furthest[count - 1];)
-		if (!f->ranges[i].size)
-			return dwfl_module_addrname(f->module, address);
-	return NULL;
+	for (size_t i = best ? 0 : count; i-- > 0 && f->ranges[i].from >= f->furthest[count - 1];)
+		if (!f->ranges[i].size && (!best || is_better(f, &f->ranges[i], best)) &&
+		    has_section_of(f, &f->ranges[i], address))
+			best = &f->ranges[i];
+	return best ? dwfl_module_getsym_info(f->module, (int)best->number, &symbol, &start, NULL, NULL, NULL) : NULL;
 }
 
 /* ---- lines ---- */
