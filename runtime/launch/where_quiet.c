@@ -28,6 +28,7 @@ enum { STILL_NS = 1000000, WOKEN_NS = 50000000, USUAL_TIMES = 2 };
 
 static struct {
 	uint64_t began_ns, cost_ns; /* CPU time of all looks and verdicts so far */
+	uint64_t looks_ns;	    /* of the looks alone */
 	uint64_t helpers_ns;	    /* of the launcher's helpers, as far as it is part of cost_ns */
 	uint64_t bytes;		    /* that the looks wrote */
 	uint64_t due_ns;	    /* CLOCK_MONOTONIC: of the next round */
@@ -97,6 +98,8 @@ static bool has_moved(const struct living *p, uint64_t call, uint64_t cpu_ns, ui
 
 static void look(struct run *run, struct living *p, uint64_t now, const struct stillness *s, bool is_busy)
 {
+	uint64_t begin = cpu_now();
+
 	p->quiet.cpu_ns = s->cpu_ns;
 	p->quiet.looked_ns = now;
 	p->quiet.share = usage_quiet_share(p);
@@ -105,6 +108,7 @@ static void look(struct run *run, struct living *p, uint64_t now, const struct s
 	quiet.bytes += where_look_quiet(run, p, is_busy || s->call);
 	p->quiet.due_ns = now + pause_ns(p->quiet.count++);
 	p->quiet.asked = 0;
+	quiet.looks_ns += cpu_now() - begin;
 }
 
 /* Looks if it is time. Returns whether the verdict is to be made. */
@@ -152,9 +156,10 @@ static bool look_into_all(struct run *run, uint64_t now, uint64_t begin, bool *r
 	return is_due;
 }
 
-static void look_into_quiet(struct run *run, uint64_t now)
+/* Returns the CPU time without that of the looks. */
+static uint64_t look_into_quiet(struct run *run, uint64_t now)
 {
-	uint64_t begin = cpu_now();
+	uint64_t begin = cpu_now(), looks_ns = quiet.looks_ns, cost_ns;
 	bool is_hung = false;
 
 	if (!verdict_is_claimed(run))
@@ -170,8 +175,10 @@ static void look_into_quiet(struct run *run, uint64_t now)
 	}
 	if (is_hung)
 		verdict_say_live();
-	quiet.cost_ns += cpu_now() - begin + run->helpers_ns - quiet.helpers_ns;
+	cost_ns = cpu_now() - begin;
+	quiet.cost_ns += cost_ns + run->helpers_ns - quiet.helpers_ns;
 	quiet.helpers_ns = run->helpers_ns;
+	return cost_ns - (quiet.looks_ns - looks_ns);
 }
 
 /* The stack of a thread that runs is not known. The one that is to abort sleeps soon; other ranks may never. */
@@ -227,7 +234,8 @@ bool where_quiet_was_still(struct run *run)
 	return true;
 }
 
-/* Looks at thousands of processes come less often. */
+/* Rounds over thousands of processes come less often. Looks have pauses of their own, and must not delay the next one:
+ * of a process with PyTorch each takes 10 ms, and the verdict waits for it. */
 static uint64_t interval_ns(uint64_t cost_ns)
 {
 	uint64_t least = INTERVAL_MS * 1000000ull;
@@ -237,16 +245,14 @@ static uint64_t interval_ns(uint64_t cost_ns)
 
 int where_quiet_tick(struct run *run)
 {
-	uint64_t now = clock_monotonic_ns(), before = quiet.cost_ns;
+	uint64_t now = clock_monotonic_ns();
 
 	if (run->options.hang_s <= 0)
 		return -1;
 	if (!quiet.began_ns)
 		quiet.began_ns = now;
 	/* What COMMAND does then is its end: the look at the signal is the one to keep. */
-	if (now >= quiet.due_ns && !where_was_signaled(ENDING_MS * 1000000ull)) {
-		look_into_quiet(run, now);
-		quiet.due_ns = now + interval_ns((quiet.cost_ns - before) / 4);
-	}
+	if (now >= quiet.due_ns && !where_was_signaled(ENDING_MS * 1000000ull))
+		quiet.due_ns = now + interval_ns(look_into_quiet(run, now) / 4);
 	return now < quiet.due_ns ? (int)((quiet.due_ns - now) / 1000000) + 1 : INTERVAL_MS;
 }
