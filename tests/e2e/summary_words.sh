@@ -49,19 +49,25 @@ if python=$(command -v "${PILLION_TEST_PYTHON:-python3}"); then
 	like "$(sed -n '/^NVTX ranges/,$p' summary)" 'python:work \(calls\.py:2\)' 'calls of the functions of a program'
 	unlike "$(sed -n '/^NVTX ranges/,$p' summary)" 'importlib' 'before those of imports'
 	cat >unequal.py <<-'P'
-		import os, time
+		import os, sys, time
 		for seconds in (0.1, 0.1, 1.0):
 		    if not os.fork():
-		        until = time.process_time() + seconds
+		        until = time.process_time() + seconds * float(sys.argv[1])
 		        while time.process_time() < until:
 		            pass
 		        os._exit(0)
 		for i in range(3):
 		    os.wait()
 	P
-	summary unequal "$python" unequal.py
-	like "$(tr -s '\n ' ' ' <summary)" ' of 3 processes, [0-9.]+ ms to [0-9.]+ m?s of CPU time each: ' \
-		'parts of a job that differ'
+	summary unequal "$python" unequal.py 1
+	differ=' of 3 processes, [0-9.]+ ms to [0-9.]+ m?s of CPU time each: '
+	like "$(tr -s '\n ' ' ' <summary)" "$differ" 'parts of a job that differ'
+	cpu=$(awk '/^Cpus_allowed_list/ { split($2, c, /[,-]/); print c[1] }' /proc/self/status)
+	taskset -c "$cpu" sh -c 'while :; do :; done' &
+	busy=$!
+	summary starved nice -n 10 taskset -c "$cpu" "$python" unequal.py 0.3
+	kill "$busy"
+	like "$(tr -s '\n ' ' ' <summary)" "$differ" 'though another program had the CPU for most of the time'
 	cat >threads.py <<-'P'
 		import threading, time
 		def serve(seconds):

@@ -208,10 +208,14 @@ static void add_bar(const struct role *r, struct buffer *ret)
 /* Parts of a job that differ, as a part of the run. */
 enum { UNEQUAL_PERCENT = 10 };
 
-/* ", 0.2 to 1.8 s of CPU time each", where that differs: their sum would say that all had as much to do. */
+/* ", 0.2 to 1.8 s of CPU time each", where that differs: their sum would say that all had as much to do. Of the run it
+ * is a part with the waits for a CPU that it brings. */
 static void add_range(const struct roles *roles, const struct role *r, struct buffer *ret)
 {
-	if (r->threads < 2 || r->unknown_ns || (r->most_ns - r->least_ns) * 100 < roles->wall_ns * UNEQUAL_PERCENT ||
+	double elapsed = r->cpu_ns ? 1 + (double)r->delay_ns / (double)r->cpu_ns : 1; /* for each second of CPU time */
+	double differs_ns = (double)(r->most_ns - r->least_ns) * elapsed;
+
+	if (r->threads < 2 || r->unknown_ns || differs_ns * 100 < (double)roles->wall_ns * UNEQUAL_PERCENT ||
 	    r->most_ns < 2 * r->least_ns)
 		return;
 	buffer_text(ret, ", ");
