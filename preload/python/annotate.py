@@ -3,7 +3,7 @@
 # no module, and provides:
 #   annotation(domain, text, color, name, file, first_line) -> (begin, end)
 #   import_begin(name)   import_end()   note(text)
-#   record_*   operators_*   torch_*   calls_*   python_calls   jax_*   wants_jax: see annotate_parts.h
+#   record_*   operators_gap   torch_*   calls_*   python_calls   jax_*   wants_jax: see annotate_parts.h
 #   wants_imports, wants_operators, wants_shapes, functions: [(domain, module, qualified name, color)]
 # Everything depends on replacing one function, by which both `import` and importlib load a module. CPython 3.8 and
 # newer. Nothing here may raise into the program, print, import a module that is not built in, or leave a name behind.
@@ -220,7 +220,7 @@ def trace_operators(torch):
     def beside(start):
         def own_start(*args, **kwargs):
             if leave():
-                here.left = operators_end()
+                here.left = operators_gap(0)
             return start(*args, **kwargs)
         return own_start
 
@@ -231,7 +231,7 @@ def trace_operators(torch):
             if left is not None:
                 here.left = None
                 enter_anew()
-                operators_begin(left)
+                operators_gap(left)
             return result
         return own_stop
 

@@ -536,27 +536,17 @@ static void *record_end(void *self, void *number)
 	return python_none();
 }
 
-static void gap_write(uint32_t id, bool is_end)
+/* 0: an interval begins. */
+static void *operators_gap(void *self, void *number)
 {
-	const struct tf_operator_gap gap = {.ticks = clock_now(), .is_end = is_end};
+	static uint32_t gaps;
+	uint32_t ended = (uint32_t)(uintptr_t)python.PyLong_AsVoidPtr(number);
+	uint32_t id = ended ?: __atomic_add_fetch(&gaps, 1, __ATOMIC_RELAXED);
+	const struct tf_operator_gap gap = {.ticks = clock_now(), .is_end = ended != 0};
 
 	if (hook_attached())
 		event_blob(TF_BLOB_OPERATOR_GAP, id, &gap, sizeof(gap));
-}
-
-static void *operators_end(void *self, void *unused)
-{
-	static uint32_t gaps;
-	uint32_t id = __atomic_add_fetch(&gaps, 1, __ATOMIC_RELAXED);
-
-	gap_write(id, false);
 	return python.Py_BuildValue("I", id);
-}
-
-static void *operators_begin(void *self, void *number)
-{
-	gap_write((uint32_t)(uintptr_t)python.PyLong_AsVoidPtr(number), true);
-	return python_none();
 }
 
 static const struct method natives[] = {
@@ -565,8 +555,7 @@ static const struct method natives[] = {
 	{"record_begin", record_begin, TAKES_NOTHING, NULL},
 	{"record_replace", record_replace, TAKES_ONE, NULL},
 	{"record_end", record_end, TAKES_ONE, NULL},
-	{"operators_end", operators_end, TAKES_NOTHING, NULL},
-	{"operators_begin", operators_begin, TAKES_ONE, NULL},
+	{"operators_gap", operators_gap, TAKES_ONE, NULL},
 };
 
 void annotate_operators_offer(void *space)

@@ -54,7 +54,7 @@ bool annotate_jax_live_look(void);
  *	record_replace(number) -> number: disables the latest callback of the calling thread, that of emit_nvtx; 0: not
  *		possible, and ours is removed. PyTorch's threads that execute a part of the thread's work inherit it
  *	record_end(number): removes it, in the same thread, before emit_nvtx ends
- *	operators_end() -> number, operators_begin(number): around an interval in which the thread has no ranges of
+ *	operators_gap(0) -> number, operators_gap(number): around an interval in which the thread has no ranges of
  *		operators, because the program profiles */
 void annotate_operators_offer(void *space);
 
