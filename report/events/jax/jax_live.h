@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The buffers that were alive in JAX when --jax looked, and the memory that executables need. What was alive
- * between two looks is not known. */
+/* The buffers that were alive in JAX when --jax looked. What was alive between two looks is not known. */
 #pragma once
 
 #include "report/events/scan.h"
@@ -31,21 +30,3 @@ struct jax_live {
 /* Reads all images. `attribution` NULL: without items. The caller frees *ret with jax_live_done. */
 void jax_live_make(const struct model *m, struct attribution *attribution, struct jax_live *ret);
 void jax_live_done(struct jax_live *l);
-
-struct jax_executable {
-	const char *name; /* of its module; borrowed from the list's `keys` */
-	struct tf_jax_executable sizes;
-	uint64_t count; /* equal ones, in all processes */
-};
-
-struct jax_executables {
-	struct jax_executable *items; /* those that need most memory first */
-	size_t count, capacity;
-	struct interner keys;
-};
-
-/* Bytes on each device: an output that takes the place of an argument counts once. */
-uint64_t jax_executable_bytes(const struct jax_executable *e);
-
-void jax_executables_make(const struct model *m, struct jax_executables *ret);
-void jax_executables_done(struct jax_executables *e);

@@ -58,17 +58,50 @@ void report_jax_live_trace(const struct report_context *c, struct table *table)
 		table_lacks(table, NO_LOOKS);
 }
 
+/* Executables with the same sizes and name, in all processes. */
+struct executables {
+	struct tf_jax_executable sizes;
+	uint64_t bytes, count; /* bytes on each device: an output that takes the place of an argument counts once */
+};
+
+static void add_executable(struct aggregate *rows, const struct trace *t, const struct blob *blob)
+{
+	char bytes[TF_BLOB_BYTES];
+	size_t size = trace_blob(t, blob, bytes, sizeof(bytes));
+	struct executables *e;
+
+	if (size < sizeof(e->sizes))
+		return;
+	e = aggregate_more(rows, aggregate_row(rows, bytes, size), sizeof(*e));
+	memcpy(&e->sizes, bytes, sizeof(e->sizes));
+	e->bytes = rest_of(e->sizes.arguments + e->sizes.outputs + e->sizes.temporary + e->sizes.code,
+			   e->sizes.aliased);
+	e->count++;
+}
+
+ROW_COMPARATOR(executables_in_order, struct executables,
+	       order_of(b->bytes, a->bytes) ?: order_of(b->count, a->count) ?:
+	       strcmp(row_a->key + sizeof(a->sizes), row_b->key + sizeof(b->sizes)))
+
 void report_jax_exec_sum(const struct report_context *c, struct table *table)
 {
-	SCOPED(jax_executables) list = {0};
+	SCOPED(aggregate) rows = {0};
 
 	table_has(table, COL_TOTAL_MB, COL_ARGUMENTS_MB, COL_OUTPUTS_MB, COL_ALIASED_MB, COL_TEMPORARY_MB, COL_CODE_MB,
 		  COL_DEVICES, COL_EXECUTABLES, COL_HLO_MODULE);
-	jax_executables_make(c->model, &list);
-	list_each(const struct jax_executable, e, &list)
-		table_cells(table, jax_executable_bytes(e), e->sizes.arguments, e->sizes.outputs, e->sizes.aliased,
-			    e->sizes.temporary, e->sizes.code, e->sizes.devices, e->count, e->name);
+	array_each(const struct image, image, c->model->images, c->model->image_count) {
+		blobs_each(b, image->trace, TF_BLOB_JAX_EXECUTABLE)
+			add_executable(&rows, image->trace, b);
+	}
+	aggregate_sort_by(&rows, executables_in_order);
+	array_each(const struct aggregate_row, row, rows.rows, rows.count) {
+		const struct executables *e = row->more;
+
+		table_cells(table, e->bytes, e->sizes.arguments, e->sizes.outputs, e->sizes.aliased,
+			    e->sizes.temporary, e->sizes.code, e->sizes.devices, e->count,
+			    row->key + sizeof(e->sizes));
+	}
 	table->hides_zeros = true;
-	if (!list.count)
+	if (!rows.count)
 		table_lacks(table, "no executables of JAX whose memory is known: record with --jax");
 }
