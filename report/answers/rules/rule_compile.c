@@ -19,10 +19,8 @@ static const char by_stacks[] = "compile"; /* the name of a row */
 
 struct compilations {
 	struct rules *rules;
-	struct aggregate aggregate;
-	struct map known;  /* (stack, image) -> enum what_runs, or COMPILES + row */
-	uint64_t *times;   /* by row: compilations */
-	size_t capacity, count;
+	struct aggregate aggregate; /* with the number of compilations */
+	struct map known; /* (stack, image) -> enum what_runs, or COMPILES + row */
 	struct jax_functions functions; /* JAX's own compilations, which need no stacks */
 	bool has_jax;
 	/* the previous event with a stack of the thread */
@@ -81,11 +79,9 @@ static uint64_t what_runs(struct compilations *p, const struct image *image, uin
 	return *known;
 }
 
-static void set_times(struct compilations *p, uint32_t row, uint64_t more)
+static uint64_t *times_of(struct compilations *p, uint32_t row)
 {
-	while (p->count <= row)
-		mem_append(p->times, p->count, p->capacity, 0);
-	p->times[row] += more;
+	return aggregate_more(&p->aggregate, row, sizeof(uint64_t));
 }
 
 static void visit_compilation(struct scan *s, const struct event *e)
@@ -110,7 +106,7 @@ static void visit_compilation(struct scan *s, const struct event *e)
 	else if (is_near && p->prepared_ns)
 		ns = p->prepared_ns + gap;
 	if (row != UINT32_MAX) {
-		set_times(p, row, !is_next);
+		*times_of(p, row) += !is_next;
 		aggregate_add(&p->aggregate, row, ns);
 	}
 	p->prepared_ns = what == PREPARES ? ns : 0;
@@ -126,8 +122,8 @@ static void add_functions(struct compilations *p)
 
 	c.by = BY_PROCESS;
 	jax_functions_make(&c, &p->functions);
-	for (size_t i = 0; i < p->functions.count; i++) {
-		const struct jax_function *f = &p->functions.items[i];
+	for (size_t i = 0; i < p->functions.keys.count; i++) {
+		const struct jax_function *f = p->functions.keys.rows[i].more;
 		uint32_t row;
 
 		if (!f->counts[JAX_COMPILE])
@@ -135,7 +131,7 @@ static void add_functions(struct compilations *p)
 		p->has_jax = true;
 		row = rule_call_row(p->rules, &p->aggregate, f->image, 0, (unsigned)i + 1,
 				    aggregate_field(&p->functions.keys.rows[i], 1), f->stack);
-		set_times(p, row, f->counts[JAX_COMPILE]);
+		*times_of(p, row) += f->counts[JAX_COMPILE];
 		aggregate_add_total(&p->aggregate, row, f->counts[JAX_COMPILE], jax_compile_ns(f));
 		p->aggregate.rows[row].most = f->longest_ns;
 	}
@@ -144,12 +140,14 @@ static void add_functions(struct compilations *p)
 /* What JAX says has changed before one of the compilations of a row. */
 static void add_change(const struct compilations *p, const struct aggregate_row *row, struct buffer *text)
 {
-	for (size_t i = 0; i < p->functions.count; i++)
-		if (p->functions.items[i].change &&
-		    !strcmp(aggregate_field(&p->functions.keys.rows[i], 1), aggregate_field(row, 1))) {
-			buffer_print(text, ", for a change of %s", p->functions.items[i].change);
+	array_each(const struct aggregate_row, of, p->functions.keys.rows, p->functions.keys.count) {
+		const struct jax_function *f = of->more;
+
+		if (f->change && !strcmp(aggregate_field(of, 1), aggregate_field(row, 1))) {
+			buffer_print(text, ", for a change of %s", f->change);
 			return;
 		}
+	}
 }
 
 PLACE_COMPARATOR(rows_by_total, struct aggregate_row, order_of(b->total, a->total))
@@ -189,20 +187,21 @@ void rule_recompilation(struct rules *r, struct finding *f)
 				   .call_args = 1u << TF_ARG_STACK, .code = is_compiler_file, .more = &p},
 		    visit_compilation);
 	order = places_in_order(p.aggregate.count, rows_by_total, p.aggregate.rows);
-	for (size_t i = 0; i < p.count && shown < ROWS; i++) {
+	for (size_t i = 0; i < p.aggregate.count && shown < ROWS; i++) {
 		const struct aggregate_row *row = &p.aggregate.rows[order[i]];
 		uint64_t wall = recorded_wall(m, &m->processes[rule_call_process(row)]);
+		uint64_t times = *times_of(&p, (uint32_t)order[i]);
 
-		if (p.times[order[i]] < TIMES || row->total * 100 < wall * FOUND_PERCENT)
+		if (times < TIMES || row->total * 100 < wall * FOUND_PERCENT)
 			continue;
 		rule_call_add_row(p.rules, row, f);
 		if (!shown++) {
 			f->cost_ns = row->total < wall ? row->total : wall;
 			buffer_print(&f->text, "%s compiled %llu times, ", compiled_words(row, &words),
-				     (unsigned long long)p.times[order[i]]);
+				     (unsigned long long)times);
 			rule_time(&f->text, f->cost_ns);
 			add_change(&p, row, &f->text);
-			price_compilations(p.times[order[i]], f);
+			price_compilations(times, f);
 		}
 	}
 	if (!p.has_jax)
@@ -210,6 +209,5 @@ void rule_recompilation(struct rules *r, struct finding *f)
 	jax_functions_done(&p.functions);
 	aggregate_done(&p.aggregate);
 	map_done(&p.known);
-	free(p.times);
 	free(order);
 }

@@ -2,7 +2,6 @@
 #include "report/answers/summary/summary_parts.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "report/answers/rule.h"
 #include "report/answers/summary/summary_time.h"
@@ -28,16 +27,15 @@ void summary_jax(const struct report_context *context, struct buffer *out)
 	SCOPED(jax_functions) functions = {0};
 	const struct jax_function *f;
 	uint64_t all = 0;
-	SCOPED_MEMORY size_t *order = NULL;
 
 	jax_functions_make(context, &functions);
-	order = jax_functions_order(&functions);
-	for (size_t i = 0; i < functions.count; i++)
-		all += jax_compile_ns(&functions.items[i]);
+	jax_functions_sort(&functions);
+	for (size_t i = 0; i < functions.keys.count; i++)
+		all += jax_compile_ns(functions.keys.rows[i].more);
 	if (all) {
-		f = &functions.items[order[0]];
+		f = functions.keys.rows->more;
 		buffer_print(out, "%-*s ", SUMMARY_LABEL, "JAX");
-		text_fit(out, aggregate_field(&functions.keys.rows[order[0]], 0), FUNCTION_WIDTH);
+		text_fit(out, aggregate_field(functions.keys.rows, 0), FUNCTION_WIDTH);
 		buffer_print(out, ": compiled %" PRIu64 " time%s, ", f->counts[JAX_COMPILE],
 			     f->counts[JAX_COMPILE] == 1 ? "" : "s");
 		rule_time(out, jax_compile_ns(f));
@@ -47,8 +45,8 @@ void summary_jax(const struct report_context *context, struct buffer *out)
 		}
 		buffer_text(out, "; ");
 		add_runs(out, f);
-		if (functions.count > 1) {
-			buffer_print(out, "; compilation of all %zu functions: ", functions.count);
+		if (functions.keys.count > 1) {
+			buffer_print(out, "; compilation of all %zu functions: ", functions.keys.count);
 			rule_time(out, all);
 		}
 		buffer_text(out, "\n");

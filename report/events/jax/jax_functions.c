@@ -22,24 +22,25 @@ static bool function_key(struct scan *s, const void *name, struct buffer *fields
 	return true;
 }
 
+static struct jax_function *function_of(struct jax_scan *g, uint32_t row)
+{
+	return aggregate_more(&g->functions->keys, row, sizeof(struct jax_function));
+}
+
 static uint32_t function_row(struct jax_scan *g, size_t node)
 {
-	struct jax_functions *f = g->functions;
 	const struct nvtx_node *n = &g->ranges.tree.nodes[node];
-	uint32_t name = g->ranges.places[node].name, row;
+	uint32_t name = g->ranges.places[node].name;
 
 	g->scan.thread = n->thread;
-	row = scan_row_of(&g->scan, n->start, name, function_key, interner_field(&g->ranges.names, name, 0));
-	while (f->count <= row)
-		list_add(f, (struct jax_function){0});
-	return row;
+	return scan_row_of(&g->scan, n->start, name, function_key, interner_field(&g->ranges.names, name, 0));
 }
 
 /* ---- time of the host ---- */
 
 static void add_stack(struct jax_scan *g, uint32_t row, uint32_t stack, uint64_t ns)
 {
-	struct jax_function *f = &g->functions->items[row];
+	struct jax_function *f = function_of(g, row);
 	uint64_t image = (uint64_t)(g->scan.image - g->scan.context->model->images);
 	uint64_t *sum = stack ? map_put(&g->stacks, row, image << 32 | stack, NULL) : NULL;
 
@@ -65,7 +66,7 @@ static void add_range(struct jax_scan *g, size_t node)
 	if (p->kind == JAX_NONE || p->kind == JAX_OP || p->is_staged)
 		return;
 	row = function_row(g, node);
-	f = &g->functions->items[row];
+	f = function_of(g, row);
 	f->image = f->image ? f->image : g->scan.image;
 	f->ns[kind] += ns;
 	f->counts[kind]++;
@@ -95,7 +96,6 @@ static void add_correlated(void *context, const struct correlated *k)
 	struct jax_scan *g = context;
 	struct tf_device_operation operation;
 	struct jax_function *f;
-	uint32_t row;
 
 	if (!k->thread || !k->record_count)
 		return;
@@ -103,8 +103,7 @@ static void add_correlated(void *context, const struct correlated *k)
 	attribute_ranges(&g->ranges.tree, k, g, take_node);
 	if (g->node == NVTX_NO_PARENT)
 		return;
-	row = function_row(g, g->node); /* may move the functions */
-	f = &g->functions->items[row];
+	f = function_of(g, function_row(g, g->node));
 	for (size_t i = 0; i < k->record_count; i++) {
 		f->device_ns += k->records[i].duration_ns;
 		f->kernels += device_operation(k->image->trace, k->records[i].operation, &operation) &&
@@ -134,7 +133,8 @@ void jax_functions_make(const struct report_context *c, struct jax_functions *re
 			attribute_image(c, image, &g, add_correlated);
 		jax_ranges_done(&g.ranges);
 	}
-	list_each(struct jax_function, f, ret) {
+	for (uint32_t row = 0; row < ret->keys.count; row++) {
+		struct jax_function *f = function_of(&g, row);
 		enum jax_kind run = f->counts[JAX_RUN] ? JAX_RUN : JAX_MODULE;
 
 		f->change = f->counts[JAX_COMPILE] > 1 ? f->change : NULL;
@@ -148,20 +148,14 @@ void jax_functions_done(struct jax_functions *f)
 {
 	aggregate_done(&f->keys);
 	texts_done(&f->changes);
-	free(f->items);
 	*f = (struct jax_functions){0};
 }
 
-static int by_compilation(size_t i, size_t k, const void *functions)
-{
-	const struct jax_functions *f = functions;
+ROW_COMPARATOR(by_compilation, struct jax_function,
+	       order_of(jax_compile_ns(b), jax_compile_ns(a)) ?: order_of(b->device_ns, a->device_ns) ?:
+	       order_of(b->run_ns, a->run_ns) ?: strcmp(row_a->key, row_b->key))
 
-	return order_of(jax_compile_ns(&f->items[k]), jax_compile_ns(&f->items[i])) ?:
-	       order_of(f->items[k].device_ns, f->items[i].device_ns) ?:
-	       order_of(f->items[k].run_ns, f->items[i].run_ns) ?: strcmp(f->keys.rows[i].key, f->keys.rows[k].key);
-}
-
-size_t *jax_functions_order(const struct jax_functions *f)
+void jax_functions_sort(struct jax_functions *f)
 {
-	return places_in_order(f->count, by_compilation, f);
+	aggregate_sort_by(&f->keys, by_compilation);
 }

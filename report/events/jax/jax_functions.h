@@ -20,9 +20,7 @@ struct jax_function {
 };
 
 struct jax_functions {
-	struct aggregate keys; /* the field of --by if there is one, then the function */
-	struct jax_function *items; /* by row of keys */
-	size_t count, capacity;
+	struct aggregate keys; /* the field of --by if there is one, then the function; with struct jax_function */
 	struct texts changes;
 	bool has_calls;
 };
@@ -36,5 +34,5 @@ static inline uint64_t jax_compile_ns(const struct jax_function *f)
 void jax_functions_make(const struct report_context *c, struct jax_functions *ret);
 void jax_functions_done(struct jax_functions *f);
 
-/* Positions, the longest compilation first. The caller frees them. */
-size_t *jax_functions_order(const struct jax_functions *f);
+/* The longest compilation first. */
+void jax_functions_sort(struct jax_functions *f);

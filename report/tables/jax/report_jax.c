@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* jax_sum: the functions that jax.jit compiled: their compilation against their runs. jax_cache_sum: what JAX's
  * persistent cache had of them. */
-#include <stdlib.h>
-
 #include "report/events/jax/jax_functions.h"
 #include "report/names/attribution.h"
 #include "report/tables/report.h"
@@ -11,7 +9,6 @@ void report_jax_sum(const struct report_context *c, struct table *table)
 {
 	SCOPED(attribution) attribution = {.symbols = c->symbols};
 	SCOPED(jax_functions) functions = {0};
-	SCOPED_MEMORY size_t *order = NULL;
 	uint64_t all = 0;
 
 	by_column(c, table);
@@ -19,12 +16,11 @@ void report_jax_sum(const struct report_context *c, struct table *table)
 		  COL_COMPILATIONS, COL_RUNS, COL_RUN_HOST_NS, COL_RUN_AVG_NS, COL_GPU_NS, COL_KERNELS, COL_FUNCTION,
 		  COL_LINE, COL_CHANGED);
 	jax_functions_make(c, &functions);
-	order = jax_functions_order(&functions);
-	for (size_t i = 0; i < functions.count; i++)
-		all += jax_compile_ns(&functions.items[i]);
-	for (size_t i = 0; i < functions.count; i++) {
-		const struct jax_function *f = &functions.items[order[i]];
-		const struct aggregate_row *row = &functions.keys.rows[order[i]];
+	jax_functions_sort(&functions);
+	for (size_t i = 0; i < functions.keys.count; i++)
+		all += jax_compile_ns(functions.keys.rows[i].more);
+	array_each(const struct aggregate_row, row, functions.keys.rows, functions.keys.count) {
+		const struct jax_function *f = row->more;
 		size_t field = by_key_cell(c, table, row);
 
 		table_cells(table, share_percent((double)jax_compile_ns(f), (double)all), jax_compile_ns(f),
@@ -43,16 +39,14 @@ void report_jax_sum(const struct report_context *c, struct table *table)
 void report_jax_cache_sum(const struct report_context *c, struct table *table)
 {
 	SCOPED(jax_functions) functions = {0};
-	SCOPED_MEMORY size_t *order = NULL;
 
 	by_column(c, table);
 	table_has(table, COL_CACHE_HITS, COL_CACHE_MISSES, COL_CACHE_WRITES, COL_COMPILATIONS, COL_XLA_NS,
 		  COL_FUNCTION);
 	jax_functions_make(c, &functions);
-	order = jax_functions_order(&functions);
-	for (size_t i = 0; i < functions.count; i++) {
-		const struct jax_function *f = &functions.items[order[i]];
-		const struct aggregate_row *row = &functions.keys.rows[order[i]];
+	jax_functions_sort(&functions);
+	array_each(const struct aggregate_row, row, functions.keys.rows, functions.keys.count) {
+		const struct jax_function *f = row->more;
 		uint64_t requests = f->counts[JAX_REQUEST], hits = f->counts[JAX_HIT];
 		size_t field;
 
