@@ -281,7 +281,7 @@ static void op_visit(struct ops *o, const struct op *op)
 	if (is_known)
 		o->kernel_name(o->source, op->name, &kernel);
 	rate = ops_rate_of(o, op, buffer_string(&kernel), is_known ? &work : NULL);
-	o->visit(o->visit_context, op, &rate, line_of(o, op));
+	o->visit(o->source, op, &rate, line_of(o, op));
 }
 
 /* ---- the table ---- */

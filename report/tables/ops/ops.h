@@ -53,8 +53,7 @@ struct ops {
 	const struct device_properties *(*device)(void *source, uint32_t device);
 
 	/* Called for each kernel by start instead of adding rows. `line`: that of the forward operator, 0: not known */
-	void (*visit)(void *context, const struct op *op, const struct ops_rate *rate, uint32_t line);
-	void *visit_context;
+	void (*visit)(void *source, const struct op *op, const struct ops_rate *rate, uint32_t line);
 
 	const struct nvtx_node *ranges;
 	size_t range_count;

@@ -30,6 +30,8 @@ struct model_source {
 	struct device_properties device; /* of device_number in the image device_of */
 	const struct image *device_of;
 	uint32_t device_number;
+	ops_visit_kernel *visit; /* of ops_visit() */
+	void *visit_context;
 };
 
 /* ---- what the table asks for ---- */
@@ -250,26 +252,18 @@ void ops_of_model(const struct report_context *c, struct table *table)
 
 /* ---- each kernel ---- */
 
-struct kernel_visit {
-	struct model_source m;
-	void *context;
-	ops_visit_kernel *visit;
-};
-
-static void visit_kernel(void *context, const struct op *op, const struct ops_rate *rate, uint32_t line)
+static void visit_kernel(void *source, const struct op *op, const struct ops_rate *rate, uint32_t line)
 {
-	struct kernel_visit *v = context;
+	const struct model_source *m = source;
 
-	v->visit(v->context, v->m.image, op, rate, line);
+	m->visit(m->visit_context, m->image, op, rate, line);
 }
 
 void ops_visit(const struct report_context *c, void *context, ops_visit_kernel *visit)
 {
-	struct kernel_visit v = {.m = {.context = c}, .context = context, .visit = visit};
+	struct model_source m = {.context = c, .ops.visit = visit_kernel, .visit = visit, .visit_context = context};
 
-	v.m.ops.visit = visit_kernel;
-	v.m.ops.visit_context = &v;
-	read_model(&v.m, NULL);
+	read_model(&m, NULL);
 }
 
 bool ops_may_know_work(const struct model *m)
