@@ -29,7 +29,9 @@ static const struct own_frame *frames_of(const struct spine_finder *f, size_t ti
 
 static bool is_counted(const struct spine_finder *f, size_t time)
 {
-	return f->with_model || !f->own->stacks[f->times[time].stack].is_model;
+	const struct own_stack *stack = &f->own->stacks[f->times[time].stack];
+
+	return f->with_model || !(stack->is_model || stack->is_product);
 }
 
 /* Each function once a stack. */
@@ -242,6 +244,23 @@ static void add_own_line(const struct spine_finder *f, uint64_t least_ns, struct
 			ret->own_callee = (uint32_t)callee->b;
 }
 
+/* Products of matrices below a function, if they do not count. */
+static uint64_t products_below(const struct spine_finder *f, uint32_t function)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < f->count; i++) {
+		uint32_t count, at = 0;
+		const struct own_frame *frames = frames_of(f, i, &count);
+
+		while (at < count && frames[at].function != function)
+			at++;
+		ns += at < count && !is_counted(f, i) && f->own->stacks[f->times[i].stack].is_product ? f->times[i].ns
+												     : 0;
+	}
+	return ns;
+}
+
 static void spine_find(struct spine_finder *f, uint32_t place, struct spine *ret)
 {
 	size_t functions[SPINE_FRAMES] = {place}, before = SIZE_MAX;
@@ -259,6 +278,7 @@ static void spine_find(struct spine_finder *f, uint32_t place, struct spine *ret
 		before = next;
 		functions[ret->count++] = next;
 	}
+	ret->product_ns = products_below(f, (uint32_t)functions[ret->count - 1]);
 	for (size_t i = 0; i < ret->count; i++) {
 		uint32_t function = (uint32_t)functions[ret->count - 1 - i];
 

@@ -18,7 +18,9 @@ enum spines_of { SPINES_OWN, SPINES_WITH_MODEL, SPINES_FOREIGN };
 struct role_spines {
 	struct spine_time *times, *imports;
 	size_t count, import_count;
-	uint64_t all_ns, model_ns, end_ns; /* without imports. model_ns: in the network, its gradients, its optimizer */
+	/* Without imports. model_ns: in the network, its gradients, its optimizer; product_ns: in products of matrices
+	 * elsewhere */
+	uint64_t all_ns, model_ns, product_ns, end_ns;
 	struct spine found[SPINES];
 	size_t found_count;
 	bool is_foreign;
@@ -56,6 +58,8 @@ static void find_spines(struct choice *k, const struct role *r, enum spines_of o
 			ret->end_ns += r->stacks[i].ns;
 		if (own->is_model)
 			ret->model_ns += r->stacks[i].ns;
+		if (own->is_product)
+			ret->product_ns += r->stacks[i].ns;
 		if (own->count && own->is_foreign == is_foreign && !own->is_end) /* the end is no place */
 			ret->times[ret->count++] = (struct spine_time){stack, r->stacks[i].ns};
 	}
@@ -227,6 +231,9 @@ static void spine_words(const struct choice *k, const struct role *r, const stru
 	if (s->model_ns * 100 >= cpu_ns)
 		buffer_print(&cause->rest, "; the model itself takes %.0f %% of the CPU time",
 			     100 * (double)s->model_ns / (double)cpu_ns);
+	if (s->product_ns * 100 >= cpu_ns)
+		buffer_print(&cause->rest, "; products of matrices take %.0f %% of the CPU time",
+			     100 * (double)s->product_ns / (double)cpu_ns);
 	if (s->end_ns * 100 >= cpu_ns * END_PERCENT)
 		buffer_print(&cause->rest,
 			     "; with their part of the program's end, which takes %.0f %% of the CPU time",
@@ -274,16 +281,18 @@ static void price_frames(struct choice *k, const struct spine *spine, struct fix
 		   &cause->edit);
 }
 
-/* What devices do, and the waits for them, are causes by themselves: then what computes is worth its CPU time. */
+/* What devices do, and the waits for them, are causes by themselves: then what computes is worth its CPU time. Products
+ * of matrices are as fast as their library, so that the part beside them is what can be made faster. */
 static uint64_t worth_of(const struct role *r, const struct spine *spine, const struct saving *saves)
 {
-	uint64_t ns = 0, most;
+	uint64_t ns = 0, cpu_ns = spine->frames[0].ns, most;
 
 	for (size_t i = 0; i < r->call_count; i++)
 		ns += r->calls[i].kind == BLOCKED_GPU ? r->calls[i].ns : 0;
 	ns = role_wall_ns(r, ns);
 	most = ns < saves->saved_ns ? saves->saved_ns - ns : 0;
-	return (ns ? smaller_of(most, role_wall_ns(r, spine->frames[0].ns)) : most) / 2;
+	most = ns ? smaller_of(most, role_wall_ns(r, cpu_ns)) : most;
+	return (uint64_t)((double)most * (double)cpu_ns / (double)(cpu_ns + spine->product_ns) / 2);
 }
 
 /* Time in which a role waits for its input or its clients. */

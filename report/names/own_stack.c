@@ -359,6 +359,14 @@ static bool is_end(struct own_stacks *o, const struct image *image, uint32_t sta
 	return false;
 }
 
+/* Of BLAS and LAPACK, by the innermost frame. */
+static bool is_product(struct own_stacks *o, const struct image *image, uint32_t stack)
+{
+	size_t count = symbols_native(o->attribution.symbols, image, stack, o->read, STACK_FRAMES);
+
+	return count && text_any(text_has, path_name(o->read->module), "blas", "libmkl_", "libblis", "liblapack");
+}
+
 uint32_t own_stack_of(struct own_stacks *o, const struct image *image, uint32_t stack)
 {
 	bool is_new;
@@ -381,6 +389,7 @@ uint32_t own_stack_of(struct own_stacks *o, const struct image *image, uint32_t 
 	} else if (stack && !count) {
 		add_natives(o, image, stack, &now);
 	}
+	now.is_product = now.count && !now.is_model && !now.is_import && is_product(o, image, stack);
 	if (stack && !now.count) {
 		add_foreign(o, image, stack, count, &now);
 		now.is_end = is_end(o, image, stack);

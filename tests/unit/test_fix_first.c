@@ -161,6 +161,41 @@ Test(fix_first, an_import_has_the_name_of_what_it_imports)
 				  "180 to 600 ms\n"), "%s", summary);
 }
 
+/* train multiplies matrices for so many samples of 10 ms, in a library of BLAS, and flushes for so many. */
+static const char *summary_of_products(uint64_t products, uint64_t flushes)
+{
+	const uint64_t native[] = {0x1010, 0x2010, 0x3010};
+	uint64_t ms = 10 * (products + flushes);
+
+	write_stacks();
+	writer_module(&host, 0x1000, 0x2000, 0, NULL, 0, "/v/lib/numpy.libs/libscipy_openblas64_-32a4.so");
+	writer_module(&host, 0x2000, 0x3000, 0, NULL, 0, "/v/lib/numpy/_core/_umath.cpython-311-x86_64-linux-gnu.so");
+	writer_module(&host, 0x3000, 0x4000, 0, NULL, 0, "/usr/lib/libpython3.11.so");
+	writer_python_code(&host, 4, 20, "/home/u/dir/helpers.py", "multiply");
+	writer_blob(&host, TF_BLOB_STACK, 4, native, sizeof(native));
+	writer_python_stack(&host, 4, (uint32_t[]){4, 3}, 2);
+	for (uint64_t i = 1; i <= products + flushes; i++)
+		writer_sample(&host, BEGIN + i * 10 * MS, 10000, i <= products ? 4 : 1);
+	return summary_after(ms, ms);
+}
+
+Test(fix_first, products_of_matrices_are_no_place)
+{
+	const char *summary = summary_of_products(70, 30);
+
+	cr_expect(strstr(summary, "FIX FIRST  1.00 s of 1.00 s pass through these; products of matrices take 70 % "
+				  "of the CPU time; "), "%s", summary);
+	cr_expect(strstr(summary, "             helpers.py:9    save   300 ms\n"
+				  "               helpers.py:3  flush  300 ms\n"), "%s", summary);
+}
+
+Test(fix_first, a_program_that_only_multiplies_has_the_line)
+{
+	const char *summary = summary_of_products(100, 0);
+
+	cr_expect(strstr(summary, "             helpers.py:20  multiply  1.00 s\n"), "%s", summary);
+}
+
 /* It ends when the other thread wakes it up, and the run ends with it: nobody knows of that. */
 Test(fix_first, a_wait_without_a_known_end_hides_nothing)
 {
