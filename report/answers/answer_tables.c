@@ -70,7 +70,7 @@ static void run_table(struct answer *a, struct table *t)
 	const struct model *m = a->context.model;
 	const struct roles *r = a->roles;
 	uint64_t run_ns = r->run_ns;
-	char *ended = NULL;
+	SCOPED_MEMORY char *ended = NULL;
 
 	table_has(t, COL_COMMAND, COL_DURATION_NS, COL_RECORDED_NS, COL_PROCESSES, COL_STARTUP_PROCESSES,
 		  COL_IDLE_HELPERS, COL_HOSTS, COL_ENDED);
@@ -79,7 +79,6 @@ static void run_table(struct answer *a, struct table *t)
 	answer_text(t, m->run_count ? m->runs[0].command : m->processes[0].command);
 	table_cells(t, run_ns, r->recorded.is_part ? r->recorded.ns : r->run_ns, m->process_count - r->shims, r->shims,
 		    r->idle_threads, summary_hosts(m), ended ? ended : run_command_end(m));
-	free(ended);
 }
 
 static void add_cause(const struct answer *a, const struct fix_first_cause *cause, struct table *t)
@@ -217,7 +216,7 @@ static void ranks_table(struct answer *a, struct table *t)
 static void lines_table(struct answer *a, struct table *t)
 {
 	const struct report_context *c = &a->context;
-	struct lines l;
+	SCOPED(lines) l = {0};
 	SCOPED_MEMORY size_t *order = NULL;
 
 	table_has(t, COL_LINE, COL_FUNCTION, COL_CPU_NS, COL_GPU_NS, COL_CUDA_CALLS_NS, COL_OFF_CPU_NS);
@@ -236,7 +235,6 @@ static void lines_table(struct answer *a, struct table *t)
 		table_cells(t, v->of[LINE_PYTHON] + v->of[LINE_NATIVE], v->of[LINE_GPU], v->of[LINE_CUDA],
 			    v->of[LINE_OFF_CPU]);
 	}
-	lines_done(&l);
 }
 
 static void calls_table(struct answer *a, struct table *t)

@@ -396,7 +396,7 @@ COMPARATOR(compare_stretches, struct work_stretch, order_of(a->start_ns, b->star
 static bool works_beside(const struct costs *k, const struct role_team *t, double longest_ns)
 {
 	const struct graph *g = &k->causes->graph;
-	struct work_stretch *all = NULL;
+	SCOPED_MEMORY struct work_stretch *all = NULL;
 	size_t count = 0, capacity = 0;
 	uint64_t sum_ns = 0, any_ns = 0, until_ns = 0;
 
@@ -411,7 +411,6 @@ static bool works_beside(const struct costs *k, const struct role_team *t, doubl
 		any_ns += all[i].end_ns > from_ns ? all[i].end_ns - from_ns : 0;
 		until_ns = all[i].end_ns > until_ns ? all[i].end_ns : until_ns;
 	}
-	free(all);
 	return (double)(sum_ns - any_ns) * 2 >= team_work(k, t) - longest_ns;
 }
 
@@ -419,12 +418,11 @@ static bool works_beside(const struct costs *k, const struct role_team *t, doubl
 static uint64_t high_of_balance(struct costs *k, const struct role_team *team, uint32_t longest, double others_mean)
 {
 	struct saving saves;
-	struct edit edit;
+	SCOPED(edit) edit = {0};
 
 	edit_init(&edit, k->causes);
 	edit_scale_actor(&edit, k->causes, longest, 1 + (others_mean - team->work[longest]) / k->work[longest]);
 	saving_find(k->causes, &edit, &saves);
-	edit_done(&edit);
 	return saves.high_ns;
 }
 

@@ -245,12 +245,11 @@ static int wish_rank(struct wish *w, struct err *err)
 static int wish_function(struct wish *w, struct err *err)
 {
 	struct function_part part;
-	float *shares = function_shares_named(w->causes, w->pattern, &part);
+	SCOPED_MEMORY float *shares = function_shares_named(w->causes, w->pattern, &part);
 
 	if (!shares)
 		return err_set(err, -ENODATA, "function~%s: no recorded stack has that function", w->pattern);
 	function_edit(w->causes, shares, w->factor, w->edit);
-	free(shares);
 	return 0;
 }
 

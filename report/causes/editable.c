@@ -278,7 +278,7 @@ static void add_stacked(struct editables *e)
 
 void editables_finish(struct editables *e)
 {
-	struct map_slot *samples;
+	SCOPED_MEMORY struct map_slot *samples = NULL;
 	size_t count;
 	/* nothing is known of a program without samples */
 	uint32_t unknown = editable_at(e, EDITABLE_CPU, "", NULL, 0);
@@ -300,7 +300,6 @@ void editables_finish(struct editables *e)
 	}
 	e->share_count++;
 	e->pool_first = e->count;
-	free(samples);
 	map_done(&e->samples);
 	map_done(&e->stacked);
 	map_done(&e->by_pool);

@@ -277,7 +277,8 @@ static void add_total(void *context, uint32_t what, double ns)
 double *function_totals(const struct causality *s)
 {
 	const struct editables *all = &s->editables;
-	double *sums = mem_alloc((editables_count(all) + 1) * sizeof(*sums)); /* pools apart, each divided once */
+	/* pools apart, each divided once */
+	SCOPED_MEMORY double *sums = mem_alloc((editables_count(all) + 1) * sizeof(*sums));
 	double *ret = mem_alloc((all->count + 1) * sizeof(*ret));
 
 	for (uint32_t i = 0; i < s->graph.node_count; i++) {
@@ -294,7 +295,6 @@ double *function_totals(const struct causality *s)
 	for (uint32_t what = 0; what < editables_count(all); what++)
 		if (sums[what] > 0)
 			editable_divide(all, what, sums[what], ret, add_total);
-	free(sums);
 	return ret;
 }
 
@@ -414,7 +414,7 @@ uint64_t function_saving(struct causality *s, const float *shares, const struct 
 bool function_saving_named(struct causality *s, const char *text, struct saving *ret)
 {
 	const char *name = text + strlen("function~"), *equals = strrchr(text, '=');
-	char *function = NULL;
+	SCOPED_MEMORY char *function = NULL;
 	float *shares = NULL;
 	struct function_part part;
 	double *totals;
@@ -432,6 +432,5 @@ bool function_saving_named(struct causality *s, const char *text, struct saving 
 		free(totals);
 	}
 	free(shares);
-	free(function);
 	return shares != NULL;
 }

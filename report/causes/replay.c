@@ -248,7 +248,7 @@ double replay_run(const struct graph *g, const struct edit *edit, double *ret_en
 	SCOPED_MEMORY struct deferred_waits *deferred = deferred_of(g, edit);
 	double *ends = ret_ends ? ret_ends : mem_alloc((g->node_count + 1) * sizeof(*ends)), ahead = 0, run = 0;
 	SCOPED_MEMORY double *idle = mem_alloc((g->actor_count + 1) * sizeof(*idle)); /* the last one: of meetings */
-	double *beside = edit->overlaps ? mem_alloc((g->actor_count + 1) * sizeof(*beside)) : NULL;
+	SCOPED_MEMORY double *beside = edit->overlaps ? mem_alloc((g->actor_count + 1) * sizeof(*beside)) : NULL;
 
 	for (size_t i = 0; i <= g->actor_count; i++)
 		idle[i] = -1;
@@ -276,7 +276,6 @@ double replay_run(const struct graph *g, const struct edit *edit, double *ret_en
 		run = larger(run, ends[g->ends[i]]);
 	if (!ret_ends)
 		free(ends);
-	free(beside);
 	return run;
 }
 

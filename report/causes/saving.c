@@ -212,7 +212,7 @@ static uint64_t positive(double ns)
 static double delay_on_path(struct causality *s)
 {
 	struct usages *usages;
-	struct path path;
+	SCOPED(path) path = {0};
 
 	if (s->delay_ns >= 0)
 		return s->delay_ns;
@@ -230,7 +230,6 @@ static double delay_on_path(struct causality *s)
 			s->delay_ns += path.rows[i].ns *
 				       fmin(1, (double)usage.delay_ns / (double)(a->end_ns - a->start_ns));
 	}
-	path_done(&path);
 	usages_free(usages);
 	return s->delay_ns;
 }

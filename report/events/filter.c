@@ -123,14 +123,13 @@ static void set_trace_filter(const struct model *m, const struct image *image, c
 
 void filter_cancelled(struct model *m)
 {
-	struct filter all = filter_copy(m);
+	SCOPED(filter) all = filter_copy(m);
 	bool has = false;
 
 	for (size_t i = 0; i < m->ranges_count; i++)
 		has |= m->ranges[i].has_cancelled;
 	if (has)
 		filter_restore(m, &all);
-	filter_done(&all);
 }
 
 void filter_restore(struct model *m, const struct filter *f)

@@ -269,7 +269,7 @@ static void add_buffer(struct arrow_batch *b, const void *bytes, size_t size)
 
 static void add_validity(struct arrow_batch *b, const struct column_values *c, size_t rows)
 {
-	unsigned char *bits;
+	SCOPED_MEMORY unsigned char *bits = NULL;
 
 	if (!c->null_count) {
 		add_buffer(b, NULL, 0);
@@ -280,13 +280,12 @@ static void add_validity(struct arrow_batch *b, const struct column_values *c, s
 		if (!(c->nulls ? c->nulls[i] : c->values[i] == NSYS_NULL))
 			bits[i / 8] |= (unsigned char)(1 << i % 8);
 	add_buffer(b, bits, (rows + 7) / 8);
-	free(bits);
 }
 
 static void add_column(struct arrow_batch *b, const struct nsys_column *column, const struct column_values *c,
 		       size_t rows)
 {
-	int32_t *offsets;
+	SCOPED_MEMORY int32_t *offsets = NULL;
 
 	add_validity(b, c, rows);
 	if (column->type != NSYS_TEXT) {
@@ -298,7 +297,6 @@ static void add_column(struct arrow_batch *b, const struct nsys_column *column, 
 		offsets[i + 1] = (int32_t)c->values[i];
 	add_buffer(b, offsets, (rows + 1) * sizeof(*offsets));
 	add_buffer(b, c->bytes.data, c->bytes.size);
-	free(offsets);
 }
 
 static int arrow_add(void *file, const struct columns *c)
@@ -373,7 +371,7 @@ static void write_footer(struct arrow *a)
 
 static int arrow_close(void *file)
 {
-	struct arrow *a = file;
+	SCOPED_MEMORY struct arrow *a = file;
 	uint32_t end[2] = {UINT32_MAX, 0};
 	int failed;
 
@@ -381,7 +379,6 @@ static int arrow_close(void *file)
 	write_footer(a);
 	failed = a->failed;
 	free(a->blocks);
-	free(a);
 	return failed;
 }
 

@@ -426,13 +426,12 @@ static void *parquet_open(int fd, const struct nsys_schema *schema)
 
 static int parquet_close(void *file)
 {
-	struct parquet *p = file;
+	SCOPED_MEMORY struct parquet *p = file;
 	int failed;
 
 	write_footer(p);
 	failed = p->failed;
 	free(p->groups);
-	free(p);
 	return failed;
 }
 

@@ -479,7 +479,7 @@ void attribution_modules(struct attribution *c, const struct image *image, uint3
 {
 	static const char forward[] = ".forward";
 	enum { FRAMES = 512 };
-	struct symbol_frame *frames = mem_alloc(FRAMES * sizeof(*frames));
+	SCOPED_MEMORY struct symbol_frame *frames = mem_alloc(FRAMES * sizeof(*frames));
 	size_t count = symbols_frames(c->symbols, image, stack, frames, FRAMES), before = ret->size;
 
 	while (count--) {
@@ -494,5 +494,4 @@ void attribution_modules(struct attribution *c, const struct image *image, uint3
 		if (strlen(name) > strlen(forward) && !strcmp(name + length, forward))
 			buffer_print(ret, "%s%.*s", ret->size > before ? "." : "", (int)length, name);
 	}
-	free(frames);
 }

@@ -53,13 +53,12 @@ bool html_is_shim(struct html *h, size_t process)
 static void fill_critical(struct answer *a, struct table *t)
 {
 	struct causality *causes = costs_causes(a->costs);
-	struct path path;
+	SCOPED(path) path = {0};
 
 	if (!causes)
 		return;
 	path_find(causes, UINT64_MAX, &path);
 	path_table(&path, t);
-	path_done(&path);
 }
 
 void html_critical(struct html *h)

@@ -393,7 +393,7 @@ static void make_sample_detail(struct html *h, const void *from, struct buffer *
 static uint32_t sample_name(struct html *h, uint32_t stack)
 {
 	uint64_t *slot = timeline_slot(&h->timeline, TEXT_STACK, stack);
-	struct symbol_frame *frames;
+	SCOPED_MEMORY struct symbol_frame *frames = NULL;
 	SCOPED(buffer) text = {0};
 	size_t count, i = 0;
 
@@ -406,7 +406,6 @@ static uint32_t sample_name(struct html *h, uint32_t stack)
 	if (count)
 		code_line_text(frames[i].exact, &text);
 	*slot = 1 + html_name(h, HTML_SAMPLE, count ? text.data : "(stack lost)");
-	free(frames);
 	return (uint32_t)*slot - 1;
 }
 

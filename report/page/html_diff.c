@@ -120,7 +120,7 @@ static void add_page_data(struct diff_page *p, const struct diff *d, const char 
 /* The verdict and the first rows as text. */
 static void plain_text(const struct diff *d, const char *title, const struct table *table, struct buffer *ret)
 {
-	char *text = NULL;
+	SCOPED_MEMORY char *text = NULL;
 	size_t size;
 	struct emit emit = {.file = open_memstream(&text, &size), .rows = PLAIN_ROWS};
 
@@ -133,7 +133,6 @@ static void plain_text(const struct diff *d, const char *title, const struct tab
 	emit_end(&emit);
 	if (!fclose(emit.file))
 		buffer_text(ret, text);
-	free(text);
 }
 
 int diff_page_write(struct diff_page *p, const struct diff *d, const char *title, int fd, struct err *err)

@@ -115,7 +115,7 @@ static void predict(struct delaying *d, struct report_context *context, struct d
 {
 	struct causality *s = c->calls ? causes_find(context) : NULL;
 	uint8_t *calls, *actors;
-	struct edit edit;
+	SCOPED(edit) edit = {0};
 
 	if (!s)
 		return;
@@ -133,7 +133,6 @@ static void predict(struct delaying *d, struct report_context *context, struct d
 	d->predicted.slope = -saving_only(s, &edit) / ((double)(c->calls * d->delay_ns) / ranks_of(c));
 	d->predicted.is_known = true;
 	free(calls);
-	edit_done(&edit);
 	causes_free(s);
 }
 

@@ -137,7 +137,7 @@ static bool is_late(const struct openmp_place *p, const struct openmp_share *s)
 
 static void find_late(struct openmp_finder *f)
 {
-	uint64_t *best = mem_alloc((f->places->count + 1) * sizeof(*best)); /* share + 1 */
+	SCOPED_MEMORY uint64_t *best = mem_alloc((f->places->count + 1) * sizeof(*best)); /* share + 1 */
 
 	memset(best, 0, (f->places->count + 1) * sizeof(*best));
 	for (size_t i = 0; i < f->share_count; i++) {
@@ -151,7 +151,6 @@ static void find_late(struct openmp_finder *f)
 	for (size_t i = 0; i < f->places->count; i++)
 		if (best[i] && is_late(&f->places->items[i], &f->shares[best[i] - 1]))
 			f->places->items[i].late = f->shares[best[i] - 1].thread;
-	free(best);
 }
 
 COMPARATOR(compare_places, struct openmp_place,

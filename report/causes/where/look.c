@@ -186,7 +186,7 @@ static void add_arguments(struct look_process *p, const uint8_t *bytes, size_t s
 static void add_record(struct look *l, uint32_t kind, const uint8_t *bytes, size_t size)
 {
 	struct look_process *p = l->count ? &l->processes[l->count - 1] : NULL;
-	char *text = p ? mem_copy_text((const char *)bytes, size) : NULL;
+	SCOPED_MEMORY char *text = p ? mem_copy_text((const char *)bytes, size) : NULL;
 
 	if (kind == TF_WHERE_PROCESS)
 		add_process(l, bytes, size);
@@ -218,7 +218,6 @@ static void add_record(struct look *l, uint32_t kind, const uint8_t *bytes, size
 		add_name(p, bytes, size);
 	else if (kind == TF_WHERE_ARGUMENTS)
 		add_arguments(p, bytes, size);
-	free(text);
 }
 
 /* The records of a file, one after the other. */

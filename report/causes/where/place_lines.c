@@ -34,7 +34,7 @@ static void add_call(const struct model *m, const struct where_item *item, struc
 void where_add_lines(const struct report_context *c, const struct lines_filter *filter, struct lines *l)
 {
 	const struct model *m = c->model;
-	struct where_place place;
+	SCOPED(where_place) place = {0};
 	bool is_any = false;
 
 	for (size_t i = 0; i < m->image_count; i++)
@@ -45,5 +45,4 @@ void where_add_lines(const struct report_context *c, const struct lines_filter *
 	list_each(const struct where_item, item, &place)
 		if (!filter || (item->image && filter->is_wanted(filter->more, item->image, item->thread->head.tid)))
 			add_call(m, item, l);
-	where_place_done(&place);
 }

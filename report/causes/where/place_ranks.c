@@ -58,7 +58,7 @@ static void ranks_gather(const struct where_place *p, struct where_rank_list *al
 /* Those that wait for the GPU may wait for other ranks there. */
 static void ranks_add_nccl(const struct where_place *p, struct where_rank_list *all)
 {
-	struct where_item **mains = mem_alloc((all->count + 1) * sizeof(*mains));
+	SCOPED_MEMORY struct where_item **mains = mem_alloc((all->count + 1) * sizeof(*mains));
 
 	for (size_t i = 0; i < all->count; i++)
 		mains[i] = all->items[i].in ? NULL : all->items[i].main;
@@ -66,7 +66,6 @@ static void ranks_add_nccl(const struct where_place *p, struct where_rank_list *
 	for (size_t i = 0; i < all->count; i++)
 		if (mains[i] && mains[i]->on_gpu)
 			all->items[i].in = mains[i];
-	free(mains);
 }
 
 COMPARATOR(rank_order, struct where_rank,
@@ -203,7 +202,7 @@ static void take_proof(const struct rank_call *calls, uint32_t sets, const struc
 /* Sets what is proved. Returns whether it is known for all ranks what they wait for. */
 static bool find_proof(struct where_rank_list *all, struct where_ranks *ret)
 {
-	struct rank_call *calls = mem_alloc((all->count + 1) * sizeof(*calls));
+	SCOPED_MEMORY struct rank_call *calls = mem_alloc((all->count + 1) * sizeof(*calls));
 	bool is_known = true;
 
 	for (size_t i = 0; i < all->count; i++) {
@@ -218,7 +217,6 @@ static bool find_proof(struct where_rank_list *all, struct where_ranks *ret)
 		ret->knows_needed |= calls[i].is_needed && !all->items[i].in;
 		is_known &= calls[i].is_known;
 	}
-	free(calls);
 	return is_known;
 }
 

@@ -362,7 +362,7 @@ static void add_thread(const struct where_place *p, struct stuck_node *nodes, si
 static void add_look(const struct where_place *p, const struct look *l, struct stuck_node *nodes, size_t first)
 {
 	bool is_known = l->count <= FEW_PROCESSES && is_whole(l);
-	size_t *counts = mem_alloc((l->count + 1) * sizeof(*counts));
+	SCOPED_MEMORY size_t *counts = mem_alloc((l->count + 1) * sizeof(*counts));
 
 	for (size_t i = 0; i < l->count; i++)
 		stuck_wait(&nodes[first + i]);
@@ -377,7 +377,6 @@ static void add_look(const struct where_place *p, const struct look *l, struct s
 	}
 	for (size_t i = 0; i < l->count; i++)
 		nodes[first + i].may_be = counts[i] && counts[i] == l->processes[i].thread_count;
-	free(counts);
 }
 
 void where_find_stuck(struct where_place *p)

@@ -158,7 +158,7 @@ static void memory_release(struct memory_replay *r, uint64_t address, uint64_t s
 /* cudaDeviceReset frees all memory of the process on the device. */
 static void memory_reset_device(struct memory_replay *r, uint32_t device)
 {
-	struct map old = r->addresses;
+	SCOPED(map) old = r->addresses;
 
 	r->addresses = (struct map){0};
 	array_each(const struct map_slot, slot, old.slots, old.size) {
@@ -169,7 +169,6 @@ static void memory_reset_device(struct memory_replay *r, uint32_t device)
 		else
 			*map_put(&r->addresses, slot->a, 0, NULL) = slot->value;
 	}
-	map_done(&old);
 }
 
 /* The largest owners on the device, by insertion sort: there are few. */

@@ -95,7 +95,7 @@ bool energy_file_next(const struct energy_file *f, size_t *at, struct tf_energy_
 
 static void file_read(const struct model *m, const struct energy_file *f, struct energies *e)
 {
-	struct map numbers = {0}; /* of the file -> place in e->items + 1 */
+	SCOPED(map) numbers = {0}; /* of the file -> place in e->items + 1 */
 	struct tf_energy_record r;
 	const uint8_t *content;
 	size_t at = 0;
@@ -110,7 +110,6 @@ static void file_read(const struct model *m, const struct energy_file *f, struct
 		if (r.kind == TF_ENERGY_SAMPLE && place && r.size >= sizeof(struct tf_energy_sample))
 			sample_add(m, &e->items[*place - 1], f->machine, content);
 	}
-	map_done(&numbers);
 }
 
 /* ---- energy ---- */

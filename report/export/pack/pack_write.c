@@ -217,7 +217,7 @@ static int visit_file(const char *path, const char *name, const struct pack_visi
  * omitted and listed. */
 static int visit_files(const char *directory, const struct pack_visit *v, struct err *err)
 {
-	struct dirent **entries;
+	SCOPED_MEMORY struct dirent **entries = NULL;
 	int count = scandir(directory, &entries, NULL, alphasort), code = 0;
 
 	if (count < 0)
@@ -231,7 +231,6 @@ static int visit_files(const char *directory, const struct pack_visit *v, struct
 			code = visit_file(path.data, name, v, err);
 		free(entries[i]);
 	}
-	free(entries);
 	return code;
 }
 

@@ -285,7 +285,7 @@ static int open_directory(struct model *m, const char *path, struct err *err)
 {
 	struct file capture = {.path = join_path(path, "capture")};
 	SCOPED(files) files = {0};
-	struct dirent **entries;
+	SCOPED_MEMORY struct dirent **entries = NULL;
 	bool is_capture = false;
 	int count, code = read_capture_file(m, &capture, &is_capture, err);
 
@@ -313,7 +313,6 @@ static int open_directory(struct model *m, const char *path, struct err *err)
 	}
 	for (int i = 0; i < count; i++)
 		free(entries[i]);
-	free(entries);
 	return code;
 }
 

@@ -12,7 +12,7 @@ void model_usage(struct model *m, const char *path, const char *name, const stru
 {
 	struct tf_usage_head head;
 	struct usage_samples *u;
-	char *host;
+	SCOPED_MEMORY char *host = NULL;
 
 	if (!file->size)
 		return;
@@ -30,14 +30,13 @@ void model_usage(struct model *m, const char *path, const char *name, const stru
 	u->items = mem_alloc((u->count + 1) * sizeof(*u->items));
 	for (size_t i = 0; i < u->count; i++)
 		memcpy(&u->items[i], file->data + sizeof(head) + i * head.sample_bytes, sizeof(*u->items));
-	free(host);
 }
 
 void model_energy(struct model *m, const char *path, const char *name, const struct mapping *file)
 {
 	struct tf_energy_head head;
 	struct energy_file *e;
-	char *host;
+	SCOPED_MEMORY char *host = NULL;
 
 	if (!file->size)
 		return;
@@ -53,7 +52,6 @@ void model_energy(struct model *m, const char *path, const char *name, const str
 		.size = file->size - sizeof(head)});
 	e->bytes = mem_alloc(e->size + 1);
 	memcpy(e->bytes, file->data + sizeof(head), e->size);
-	free(host);
 }
 
 void model_where(struct model *m, const char *path, const struct mapping *file)

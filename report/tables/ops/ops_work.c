@@ -240,7 +240,7 @@ static bool is_called_elsewhere(const struct op *op, const struct map *called)
  * longest kernel for each. Each replay of a graph does the work again. */
 void ops_choose_kernels(struct ops *o)
 {
-	struct map best = {0}; /* what and which part of it -> place of the kernel + 1 */
+	SCOPED(map) best = {0}; /* what and which part of it -> place of the kernel + 1 */
 	SCOPED(map) called = {0};
 	SCOPED(buffer) name = {0};
 	struct operator_work work;
@@ -266,5 +266,4 @@ void ops_choose_kernels(struct ops *o)
 		op->has_flops = true;
 		*place = i + 1;
 	}
-	map_done(&best);
 }

@@ -197,7 +197,7 @@ static void files_add_not_seen(struct files_scan *f)
 {
 	const struct model *m = f->scan.context->model;
 	const enum by by = f->scan.context->by;
-	struct io_account *accounts;
+	SCOPED_MEMORY struct io_account *accounts = NULL;
 
 	if (by != BY_NOTHING && by != BY_PROCESS && by != BY_RANK && by != BY_HOST)
 		return;
@@ -213,7 +213,6 @@ static void files_add_not_seen(struct files_scan *f)
 		r->read_bytes += read;
 		r->written_bytes += written;
 	}
-	free(accounts);
 }
 
 /* ---- the table ---- */

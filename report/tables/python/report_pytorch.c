@@ -324,7 +324,7 @@ static bool is_passed_on(const struct operators *o, size_t node, const struct ma
 /* The tree lists an operator before its inner operators, so a loop from the end visits the inner operators first. */
 static void add_flops(struct operators *o)
 {
-	bool *is_within = mem_alloc(o->tree.count + 1); /* one is, whose operations are known */
+	SCOPED_MEMORY bool *is_within = mem_alloc(o->tree.count + 1); /* one is, whose operations are known */
 	struct operator_work work;
 	SCOPED(map) results = {0};
 
@@ -340,7 +340,6 @@ static void add_flops(struct operators *o)
 			is_within[parent] = is_within[parent] || is_within[i] ||
 					    (is_known && work.class != OPERATOR_ELEMENTWISE);
 	}
-	free(is_within);
 }
 
 static void add_ideal(void *context, const struct image *image, const struct op *op, const struct ops_rate *rate,

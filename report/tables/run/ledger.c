@@ -114,7 +114,7 @@ static uint64_t operator_gaps(const struct model *m, const struct image *image, 
 {
 	const struct clock_map *clock = &m->machines[image->machine].clock;
 	const struct trace *t = image->trace;
-	struct map begins = {0}; /* id -> ticks */
+	SCOPED(map) begins = {0}; /* id -> ticks */
 	uint64_t count = 0, last = image_last_ticks(image);
 
 	blobs_each(b, t, TF_BLOB_OPERATOR_GAP) {
@@ -135,7 +135,6 @@ static uint64_t operator_gaps(const struct model *m, const struct image *image, 
 	for (size_t i = 0; i < begins.size; i++) /* to the end of the image */
 		if (begins.slots[i].used && begins.slots[i].value && last > begins.slots[i].value)
 			*ns += clock_map_duration(clock, last - begins.slots[i].value);
-	map_done(&begins);
 	return count;
 }
 

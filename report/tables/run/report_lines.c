@@ -191,7 +191,7 @@ static void lines_annotate_source(const struct report_context *c, const struct l
 	uint64_t all = total_of(l), line = 0;
 	SCOPED(source) source = {0};
 	SCOPED(buffer) text = {0};
-	struct noted *noted = NULL;
+	SCOPED_MEMORY struct noted *noted = NULL;
 	const char *file;
 	size_t count = 0, next = 0;
 	struct err err;
@@ -219,7 +219,6 @@ static void lines_annotate_source(const struct report_context *c, const struct l
 			       source.path, noted[count - 1].line);
 	for (; next < count; next++)
 		source_row(c, &noted[next], noted[next].line, all, NULL, table);
-	free(noted);
 }
 
 /* ---- floating-point operations ---- */

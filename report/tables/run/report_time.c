@@ -134,7 +134,7 @@ static void time_add_labels(const struct report_context *c, const struct time_ro
 
 void report_time_sum(const struct report_context *c, struct table *table)
 {
-	struct partition p;
+	SCOPED(partition) p = {0};
 	struct time_rows rows = {0};
 	SCOPED_MEMORY uint8_t *startup = NULL;
 
@@ -171,5 +171,4 @@ void report_time_sum(const struct report_context *c, struct table *table)
 	free(rows.items);
 	free(rows.unrecorded);
 	map_done(&rows.known);
-	partition_done(&p);
 }

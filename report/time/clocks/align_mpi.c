@@ -139,10 +139,9 @@ static void mpi_meet_rank(struct align *a, const struct model *m, const struct m
 
 void align_mpi_meet(struct align *a, const struct model *m, void *joined)
 {
-	struct mpi_ranks_calls *ranks = joined;
+	SCOPED_MEMORY struct mpi_ranks_calls *ranks = joined;
 
 	for (size_t i = 0; i < ranks->count; i++)
 		mpi_meet_rank(a, m, &ranks->items[i]);
 	free(ranks->items);
-	free(ranks);
 }
