@@ -31,20 +31,6 @@ static void forget(struct stored *t)
 	t->is_loaded = false;
 }
 
-void store_close(struct store *s)
-{
-	for (int i = 0; i < NSYS_TABLES; i++)
-		forget(&s->tables[i]);
-	for (size_t i = 0; i < report_count; i++)
-		if (s->reports[i]) {
-			table_done(s->reports[i]);
-			free(s->reports[i]);
-		}
-	free(s->reports);
-	aggregate_done(&s->strings);
-	aggregate_done(&s->texts);
-}
-
 void store_want(struct store *s, enum nsys_table table, int column)
 {
 	struct stored *t = &s->tables[table];

@@ -27,7 +27,6 @@ struct store {
 };
 
 void store_open(struct store *s, const struct report_context *context);
-void store_close(struct store *s);
 
 /* A statement reads a column; column < 0: no value, but the number of rows. */
 void store_want(struct store *s, enum nsys_table table, int column);

@@ -551,19 +551,6 @@ int command_line_parse(unsigned int verb, const char *help, char **words, struct
 	return combine(ret, &why);
 }
 
-void command_line_done(struct command_line *l)
-{
-	free(l->reports);
-	free(l->rules);
-	free(l->formats);
-	texts_done(&l->outputs);
-	texts_done(&l->source_roots);
-	texts_done(&l->remarks);
-	l->formats = NULL;
-	l->reports = NULL;
-	l->rules = NULL;
-}
-
 void command_line_help(unsigned int verb, struct text *ret)
 {
 	const struct option_table table = table_of(verb, "");

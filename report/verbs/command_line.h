@@ -117,7 +117,6 @@ struct command_line {
 /* `words`: argv without program and verb, NULL-terminated; its captures are moved to the front. `help`: the
  * command that shows the options. 0 or -EINVAL. */
 int command_line_parse(unsigned int verb, const char *help, char **words, struct command_line *ret, struct err *err);
-void command_line_done(struct command_line *l);
 
 /* Parses a positive number with a unit: 500ms, 10s, 2m, 1h, 7d. */
 bool command_line_time(const char *value, double *ret_s);

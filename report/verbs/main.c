@@ -106,20 +106,19 @@ static bool asks_json(char **words)
 	return false;
 }
 
-/* Returns the name of the capture, which the caller frees; NULL: one is given, or there is none. */
-static char *take_newest(const struct verb *v, struct command_line *line, char **ret_list)
+/* Takes the newest capture unless one is given, or there is none. */
+static void take_newest(const struct verb *v, struct command_line *line)
 {
 	bool reads = v->bit & VERB_NEWEST && !line->help_reports && !line->help_formats;
-	char *name = reads && !line->capture_count ? newest_capture() : NULL;
+	static char *name;
 
+	name = reads && !line->capture_count ? newest_capture() : NULL;
 	if (!name)
-		return NULL;
+		return;
 	if (!envelope_is_open()) /* which has a field for it */
 		say("%s", name);
-	*ret_list = name;
-	line->captures = ret_list;
+	line->captures = &name;
 	line->capture_count = 1;
-	return name;
 }
 
 /* Its operands are no captures. */
@@ -130,9 +129,8 @@ static bool has_commands(const struct verb *v, const struct command_line *l)
 
 static int run_verb(const struct verb *v, char **words)
 {
-	SCOPED(command_line) line = {0};
+	static struct command_line line;
 	struct err err;
-	char *newest = NULL, *list;
 	char help[64];
 	int status;
 
@@ -148,7 +146,7 @@ static int run_verb(const struct verb *v, char **words)
 	} else if (line.version) {
 		status = print(version);
 	} else {
-		newest = take_newest(v, &line, &list);
+		take_newest(v, &line);
 		envelope_settings(line.captures, has_commands(v, &line) ? 0 : line.capture_count, line.json_bytes);
 		for (size_t i = 0; i < line.remarks.count && !line.quiet; i++)
 			say("%s", line.remarks.items[i]);
@@ -159,7 +157,6 @@ static int run_verb(const struct verb *v, char **words)
 		status = envelope_end(status, v->bit & VERB_NAMES || !line.output || !strcmp(line.output, "-")
 						      ? NULL
 						      : line.output);
-	free(newest);
 	return status;
 }
 
@@ -171,7 +168,7 @@ static const char *verb_name(const void *list, size_t i)
 /* For the launcher: 1: the words are options of the verb with their values, and no operand. */
 static int has_operand(char **words)
 {
-	struct command_line line;
+	static struct command_line line;
 	struct err err;
 	int status = EXIT_DONE;
 
@@ -180,7 +177,6 @@ static int has_operand(char **words)
 			continue;
 		if (!command_line_parse(verbs[i]->bit, "", words + 1, &line, &err) && !line.capture_count)
 			status = EXIT_INCOMPLETE;
-		command_line_done(&line);
 	}
 	return status;
 }

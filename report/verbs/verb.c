@@ -162,7 +162,6 @@ void work_table(struct work *w, const char *name, const char *title, const struc
 		say("%s: %s", name, text.data);
 }
 
-/* On failure the captures are closed. */
 static int output_open(struct work *w)
 {
 	const struct command_line *l = w->line;
@@ -182,8 +181,6 @@ static int output_open(struct work *w)
 	if (w->emit.file)
 		return EXIT_DONE;
 	say("%s: %s", path, strerror(errno));
-	symbols_free(w->context.symbols);
-	model_done(&w->model);
 	return EXIT_UNUSABLE;
 }
 
@@ -250,7 +247,6 @@ int work_begin_shared(struct work *w, const struct command_line *l, struct share
 		progress_clear();
 		if (err.text[0])
 			say("%s", err.text);
-		model_done(&w->model);
 		return EXIT_UNUSABLE;
 	}
 	progress_clear();
@@ -259,7 +255,6 @@ int work_begin_shared(struct work *w, const struct command_line *l, struct share
 		if (prints)
 			say("%s " REPORT_NOT_IN_PROFILE, refused);
 		was_refused = true;
-		model_done(&w->model);
 		return EXIT_INCOMPLETE;
 	}
 	for (size_t i = 0; i < w->model.run_count; i++)
@@ -354,13 +349,10 @@ int work_end(struct work *w)
 		say("%s: %s", w->line->output ? w->line->output : "standard output", strerror(failed));
 		w->status = EXIT_UNUSABLE;
 	}
-	texts_done(&w->theirs);
 	if (prints && (mapping_was_cut() || w->was_cut)) {
 		say("damaged: a file was truncated while it was read, or has holes on a full disk; the rest is read");
 		w->status = w->status ? w->status : EXIT_INCOMPLETE;
 	}
-	symbols_free(w->context.symbols);
-	model_done(&w->model);
 	progress_clear();
 	return w->status;
 }

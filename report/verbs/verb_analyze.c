@@ -148,12 +148,6 @@ static void findings_find(struct work *w, struct findings *ret)
 	put_first(ret);
 }
 
-static void findings_done(struct findings *f)
-{
-	answer_done(&f->answer);
-	free(f->order);
-}
-
 /* What the summary names first: it need not be the finding of a rule. */
 static void show_first(struct work *w, const struct fix_first *first)
 {
@@ -198,7 +192,7 @@ static void show_unchecked(struct work *w, const struct answer *a)
  * rules and one of the others. */
 static void show_findings(struct work *w)
 {
-	SCOPED(findings) f = {0};
+	static struct findings f;
 	SCOPED(buffer) clean = {0}, unchecked = {0};
 
 	findings_find(w, &f);
@@ -362,7 +356,7 @@ static void show_envelope(struct work *w)
 	SCOPED(table) table = {0};
 	SCOPED(buffer) reason = {0}, next = {0};
 	size_t counts[3] = {0};
-	SCOPED(findings) f = {0};
+	static struct findings f;
 
 	findings_find(w, &f);
 	findings_table(&f, w->line->rule_count, &table, &reason, counts);
@@ -386,7 +380,7 @@ static void show_envelope(struct work *w)
 
 static int run_analyze(const struct command_line *l)
 {
-	struct work w;
+	static struct work w;
 	int status = work_begin(&w, l);
 
 	if (status)

@@ -71,7 +71,7 @@ static void fill_table(const struct listing *l, struct table *t)
 static int show(const struct command_line *l, const struct listing *listing, const struct live_runs *runs)
 {
 	SCOPED(table) live = {0}, captures = {0};
-	struct work w;
+	static struct work w;
 	int status = work_begin_output(&w, l);
 
 	if (status)
@@ -147,8 +147,8 @@ static int remove_old(const struct command_line *l, const struct listing *listin
 
 static int run_captures(const struct command_line *l)
 {
-	struct listing listing = {0};
-	struct live_runs runs;
+	static struct listing listing;
+	static struct live_runs runs;
 	struct err err;
 	int status;
 
@@ -159,10 +159,6 @@ static int run_captures(const struct command_line *l)
 	live_find(NULL, &runs, &err);
 	list_directory(&listing, &runs);
 	status = l->remove_older_s > 0 ? remove_old(l, &listing) : show(l, &listing, &runs);
-	for (size_t i = 0; i < listing.count; i++)
-		free(listing.items[i].name);
-	free(listing.items);
-	live_done(&runs);
 	return status;
 }
 

@@ -85,9 +85,9 @@ static int find_part(struct causality *s, const struct command_line *l, struct p
 static int run_critical(const struct command_line *l)
 {
 	SCOPED(table) table = {0};
-	struct causality *s;
-	struct path path;
-	struct work w;
+	static struct causality *s;
+	static struct path path;
+	static struct work w;
 	struct err err;
 	int status, code;
 
@@ -109,12 +109,10 @@ static int run_critical(const struct command_line *l)
 			path_table(&path, &table);
 			work_table(&w, "critical", "Critical Path", &table);
 		}
-		path_done(&path);
 	} else {
 		say("nothing was recorded");
 		w.status = EXIT_INCOMPLETE;
 	}
-	causes_free(s);
 	work_ledger(&w);
 	emit_end(&w.emit);
 	return work_end(&w);

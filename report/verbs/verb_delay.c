@@ -297,7 +297,7 @@ static int show(const struct delaying *d)
 	struct command_line none = *d->line;
 	SCOPED(table) table = {0};
 	SCOPED(buffer) reason = {0};
-	struct work w;
+	static struct work w;
 	int status;
 
 	none.capture_count = 0;

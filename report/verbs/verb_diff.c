@@ -102,7 +102,7 @@ static int run_diff(const struct command_line *l)
 			 .before = l->before_count ? l->before_count : 1};
 	struct diff_page *page = wants_page(l) ? diff_page_new() : NULL;
 	int status = EXIT_DONE, written = EXIT_DONE;
-	struct work w;
+	static struct work w;
 
 	if (l->capture_count <= d.before || (!l->before_count && l->capture_count != 2)) {
 		say(l->capture_count < 2 ? "two captures are compared: pillion diff BEFORE AFTER"

@@ -73,9 +73,9 @@ static int run_doctor(const struct command_line *l)
 {
 	struct command_line line = *l;
 	SCOPED(buffer) directory = {0}, verdict = {0};
-	SCOPED(doctor) d = {0};
+	static struct doctor d;
 	SCOPED(table) table = {0};
-	struct work w;
+	static struct work w;
 	int status;
 
 	if (l->capture_count) {

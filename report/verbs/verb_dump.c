@@ -124,7 +124,7 @@ static int dump_all(const struct command_line *l, const struct live_runs *runs)
 
 static int run_dump(const struct command_line *l)
 {
-	struct live_runs runs;
+	static struct live_runs runs;
 	const char *target;
 	struct err err;
 	int status;
@@ -140,7 +140,6 @@ static int run_dump(const struct command_line *l)
 	} else {
 		status = dump_all(l, &runs);
 	}
-	live_done(&runs);
 	return status;
 }
 

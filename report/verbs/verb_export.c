@@ -61,7 +61,7 @@ static int run_export(const struct command_line *l)
 {
 	struct command_line opening = *l;
 	SCOPED(buffer) name = {0};
-	struct work w;
+	static struct work w;
 	int status = check_export(l), exported;
 
 	opening.output = NULL;

@@ -14,7 +14,7 @@ static int run_info(const struct command_line *l)
 {
 	static const char *const parts[] = {"crashes", "calls_in_progress", "processes", "jobs",
 					    "settings", "not_recorded", "ledger"};
-	struct work w;
+	static struct work w;
 	int status = work_begin(&w, l);
 
 	if (status)

@@ -200,7 +200,7 @@ static int read_databases(const struct command_line *l, struct table *table, str
 static int run_databases(const struct command_line *l)
 {
 	SCOPED(table) all = {0};
-	struct work w;
+	static struct work w;
 	struct err err;
 	int status = work_begin_output(&w, l);
 
@@ -222,7 +222,7 @@ static int run_databases(const struct command_line *l)
 static int run_captures(const struct command_line *l)
 {
 	SCOPED(table) all = {0};
-	struct work w;
+	static struct work w;
 	int status = work_begin(&w, l);
 
 	if (status)

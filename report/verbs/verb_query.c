@@ -235,9 +235,9 @@ static int run_query(const struct command_line *l)
 {
 	struct command_line reading = *l;
 	const char *sql = NULL;
-	SCOPED_MEMORY char *newest = NULL;
-	struct store store;
-	struct work w;
+	static char *newest;
+	static struct store store;
+	static struct work w;
 	sqlite3 *db = NULL;
 	int status, code;
 
@@ -269,7 +269,6 @@ static int run_query(const struct command_line *l)
 	else
 		run_input(&w, db, &store);
 	sqlite3_close(db);
-	store_close(&store);
 	status = work_end(&w);
 	return status;
 }

@@ -56,7 +56,7 @@ static const char page[] =
 static int run_skill(const struct command_line *l)
 {
 	SCOPED(buffer) text = {0};
-	struct work w;
+	static struct work w;
 	int status;
 
 	if (l->capture_count) {

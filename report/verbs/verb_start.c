@@ -123,7 +123,7 @@ static int run_ask(const struct command_line *l)
 	struct live_wish wish = {.action = verb_now->name, .for_ns = (uint64_t)(l->for_s * 1e9)};
 	SCOPED(texts) missing = {0};
 	SCOPED_MEMORY struct live_answer *answers = NULL;
-	struct live_runs runs;
+	static struct live_runs runs;
 	const char *target;
 	struct err err;
 	int status = verb_target(l, &target), code;
@@ -144,7 +144,6 @@ static int run_ask(const struct command_line *l)
 	status = code ? EXIT_UNUSABLE : print_answers(&runs, &wish, answers);
 	if (!status && missing.count)
 		status = EXIT_INCOMPLETE;
-	live_done(&runs);
 	return status;
 }
 

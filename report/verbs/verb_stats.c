@@ -481,9 +481,9 @@ static void keep_source_records(struct work *w)
 
 static int run_reports(const struct command_line *l, size_t operands, struct share *share)
 {
-	struct dumps *dumps = NULL;
+	static struct dumps *dumps;
 	bool has_verdict = false;
-	struct work w;
+	static struct work w;
 	int status;
 
 	status = keep_names(l);
@@ -501,7 +501,6 @@ static int run_reports(const struct command_line *l, size_t operands, struct sha
 		keep_source_records(&w);
 		status = work_end(&w);
 	}
-	dumps_free(dumps);
 	return has_verdict ? EXIT_FOUND : status;
 }
 

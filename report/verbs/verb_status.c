@@ -16,10 +16,10 @@ int verb_target(const struct command_line *l, const char **ret)
 
 static int run_status(const struct command_line *l)
 {
-	struct live_runs runs;
+	static struct live_runs runs;
 	struct table table = {0};
 	const char *target;
-	struct work w;
+	static struct work w;
 	struct err err;
 	int status = verb_target(l, &target), code;
 
@@ -39,7 +39,6 @@ static int run_status(const struct command_line *l)
 		table_done(&table);
 		status = work_end(&w);
 	}
-	live_done(&runs);
 	return status;
 }
 

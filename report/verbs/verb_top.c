@@ -16,14 +16,13 @@
 
 static void list_runs(void)
 {
-	struct live_runs runs;
+	static struct live_runs runs;
 	struct err err;
 
 	if (live_find(NULL, &runs, &err))
 		return;
 	for (size_t i = 0; i < runs.count; i++)
 		say("live: %s, PID %u, %s", runs.items[i].capture, runs.items[i].launcher, runs.items[i].command);
-	live_done(&runs);
 }
 
 /* A reader of the file sees the old or the new text, never a part. */
@@ -76,7 +75,7 @@ static int round_take(struct top *t, bool looks)
 
 static int show_tables(struct top *t, const struct command_line *l)
 {
-	struct work w;
+	static struct work w;
 	int status = work_begin_output(&w, l);
 
 	if (status)
@@ -129,7 +128,7 @@ static int write_metrics(struct top *t, const struct command_line *l)
 
 static int run_top(const struct command_line *l)
 {
-	SCOPED(top) t = {0};
+	static struct top t;
 	bool is_screen = !l->is_once && !l->is_json && !l->openmetrics && !l->output && l->format == FORMAT_COLUMN &&
 			 pager_has_reader();
 	int status = EXIT_UNUSABLE;

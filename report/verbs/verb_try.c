@@ -87,7 +87,7 @@ static int show(const struct trying *t, const struct trial *trial)
 	static const int statuses[] = {EXIT_DONE, EXIT_SLOWER, EXIT_UNCLEAR};
 	SCOPED(table) table = {0};
 	SCOPED(buffer) reason = {0};
-	struct work w;
+	static struct work w;
 	int status = work_begin_output(&w, t->line);
 
 	if (status)

@@ -40,8 +40,8 @@ static int run_whatif(const struct command_line *l)
 {
 	struct command_line capture = *l;
 	SCOPED(table) table = {0};
-	struct causality *s;
-	struct work w;
+	static struct causality *s;
+	static struct work w;
 	int status;
 
 	if (l->delay)
@@ -73,7 +73,6 @@ static int run_whatif(const struct command_line *l)
 		work_table(&w, "whatif", "What If", &table);
 		work_ledger(&w);
 	}
-	causes_free(s);
 	emit_end(&w.emit);
 	return work_end(&w);
 }

@@ -358,15 +358,6 @@ static void write_table(const struct where_view *p)
 
 /* ---- the verb ---- */
 
-static void place_done(struct where_view *p)
-{
-	for (size_t i = 0; i < p->at.count; i++)
-		buffer_done(&p->bodies[i]);
-	free(p->bodies);
-	free(p->is_shown);
-	where_place_done(&p->at);
-}
-
 /* There is no look: the calls in progress are all that is known. */
 static int show_calls_in_progress(struct work *w, bool has_ended)
 {
@@ -395,12 +386,14 @@ static void show_looks(struct where_view *p)
 
 static int show(const struct command_line *l, const struct where_answers *answers, uint32_t only)
 {
-	struct work w;
-	struct where_view p = {.work = &w, .only = only};
+	static struct work w;
+	static struct where_view p;
 	int status = work_begin(&w, l), worst = say_all(&answers->missing);
 
 	if (status)
 		return status;
+	p.work = &w;
+	p.only = only;
 	where_place_read(&p.at, &w.model, w.context.symbols, answers->request);
 	if (!p.at.look_count && answers->request) {
 		say("no launcher answered");
@@ -420,7 +413,6 @@ static int show(const struct command_line *l, const struct where_answers *answer
 		worst = show_calls_in_progress(&w, !answers->asked);
 	else
 		show_looks(&p);
-	place_done(&p);
 	status = work_end(&w);
 	return status > worst ? status : worst;
 }
@@ -431,13 +423,15 @@ static int show_foreign(const struct command_line *l, uint32_t pid)
 	struct top_process process = {.pid = pid, .is_here = true};
 	SCOPED(texts) errors = {0};
 	struct process_stat stat;
-	struct work w;
-	struct where_view p = {.work = &w, .only = pid};
+	static struct work w;
+	static struct where_view p;
 	int status = work_begin_output(&w, l), worst;
 	uint64_t request;
 
 	if (status)
 		return status;
+	p.work = &w;
+	p.only = pid;
 	process.start = process_stat_read(pid, &stat) ? stat.start : 0;
 	request = top_look(&w.model, &process, 1, 0, &errors);
 	where_place_read(&p.at, &w.model, NULL, request);
@@ -450,7 +444,6 @@ static int show_foreign(const struct command_line *l, uint32_t pid)
 	write_bodies(&p);
 	if (!worst)
 		show_looks(&p);
-	place_done(&p);
 	status = work_end(&w);
 	return status > worst ? status : worst;
 }
@@ -460,8 +453,8 @@ static int show_foreign(const struct command_line *l, uint32_t pid)
 static int show_hung(const struct command_line *l)
 {
 	SCOPED(buffer) text = {0};
-	struct where_place place;
-	struct work w;
+	static struct where_place place;
+	static struct work w;
 	int status = work_begin(&w, l);
 	enum where_stall stall;
 	size_t found;
@@ -475,7 +468,6 @@ static int show_hung(const struct command_line *l)
 		end = line + strcspn(line, "\n");
 		fprintf(w.emit.file, "pillion: %.*s\n", (int)(end - line), line);
 	}
-	where_place_done(&place);
 	status = work_end(&w);
 	return found ? EXIT_FOUND : status;
 }

@@ -16,17 +16,17 @@ static char *counters(const char *params)
 {
 	char path[] = "/tmp/pillion-doctor-XXXXXX", *ret = NULL;
 	int fd = mkstemp(path);
-	struct doctor d = {0};
+	static struct doctor all[2], *next = all;
+	struct doctor *d = next++;
 
 	cr_assert_eq(write(fd, params, strlen(params)), (ssize_t)strlen(params));
 	close(fd);
-	doctor_counters(&d, path);
+	doctor_counters(d, path);
 	unlink(path);
-	cr_assert_eq(d.count, 1);
-	ret = strdup(d.checks[0].found.data);
-	doctor_counters(&d, path);
-	cr_assert_eq(d.count, 1, "no file: no driver");
-	doctor_done(&d);
+	cr_assert_eq(d->count, 1);
+	ret = strdup(d->checks[0].found.data);
+	doctor_counters(d, path);
+	cr_assert_eq(d->count, 1, "no file: no driver");
 	return ret;
 }
 
@@ -46,7 +46,7 @@ Test(doctor, who_may_read_the_counters_of_a_gpu)
 
 Test(doctor, the_state_of_a_row_only_grows_worse)
 {
-	struct doctor d = {0};
+	static struct doctor d;
 
 	for (int i = 0; i < 20; i++)
 		check_add(&d, "row", "number %d", i);
@@ -62,7 +62,6 @@ Test(doctor, the_state_of_a_row_only_grows_worse)
 	cr_expect_str_eq(d.checks[18].advice.data, "raise the limit");
 	cr_expect_eq(d.checks[19].state, CHECK_MISSING);
 	cr_expect_str_eq(d.checks[19].advice.data, "install it; raise the limit");
-	doctor_done(&d);
 }
 
 static int shell(const char *script, bool takes_errors, struct buffer *ret)
@@ -117,7 +116,7 @@ static bool is_there(const char *library)
 Test(doctor, without_a_driver_nothing_is_needed)
 {
 	char directory[] = "/tmp/pillion-doctor-XXXXXX", path[64];
-	struct doctor d = {0};
+	static struct doctor d;
 	const struct check *c;
 	size_t count;
 
@@ -148,7 +147,6 @@ Test(doctor, without_a_driver_nothing_is_needed)
 	cr_expect_eq(c->state, CHECK_OK);
 	if (!is_there("libnvidia-ml.so.1"))
 		cr_expect_str_eq(c->found.data, "no libnvidia-ml.so.1; recording does not need it");
-	doctor_done(&d);
 	unlink(path);
 	rmdir(directory);
 }

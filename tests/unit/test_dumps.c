@@ -27,7 +27,6 @@ static void begin(void)
 
 static void end(void)
 {
-	dumps_free(dumps);
 	texts_done(&problems);
 	capture_remove(directory);
 }

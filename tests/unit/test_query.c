@@ -23,7 +23,6 @@ static void begin_query(void)
 static void end_query(void)
 {
 	sqlite3_close(db);
-	store_close(&store);
 	teardown();
 }
 

@@ -38,16 +38,6 @@ void check_worse(struct check *c, enum check_state state, const char *advice)
 	buffer_text(&c->advice, advice);
 }
 
-void doctor_done(struct doctor *d)
-{
-	for (size_t i = 0; i < d->count; i++) {
-		buffer_done(&d->checks[i].found);
-		buffer_done(&d->checks[i].advice);
-	}
-	free(d->checks);
-	buffer_done(&d->cupti);
-}
-
 static int64_t now_ms(void)
 {
 	struct timespec t;

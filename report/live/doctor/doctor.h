@@ -35,7 +35,6 @@ void doctor_python(struct doctor *d);
 void doctor_cuda(struct doctor *d);   /* driver, CUPTI, NVML; after doctor_python */
 /* Who may read the counters of a GPU, by the driver's file of its parameters; no row without it. */
 void doctor_counters(struct doctor *d, const char *params);
-void doctor_done(struct doctor *d);
 
 /* ---- shared by them ---- */
 

@@ -36,19 +36,6 @@ static void round_done(struct top *t)
 	t->has_round = false;
 }
 
-void top_done(struct top *t)
-{
-	round_done(t);
-	for (size_t i = 0; i < t->count; i++)
-		process_done(&t->processes[i]);
-	free(t->processes);
-	free(t->lines);
-	free(t->devices);
-	if (t->files)
-		where_files_free(t->files);
-	*t = (struct top){0};
-}
-
 /* ---- which processes there are ---- */
 
 static struct top_process *process_find(struct top *t, uint32_t pid, uint64_t start, const char *host)

@@ -77,7 +77,6 @@ struct top_line {
 /* A round: reads what the processes have used; then, if `looks`, where they are. The figures are those of the time
  * since the previous round. -ENOENT: there is no such live run; -errno if a capture cannot be read. */
 int top_round(struct top *t, bool looks, struct err *err);
-void top_done(struct top *t);
 
 /* The line where the process is, "" if it is not known. */
 void top_line_text(const struct top_process *p, struct buffer *ret);

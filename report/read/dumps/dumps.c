@@ -63,14 +63,6 @@ struct dumps *dumps_new(struct err *err)
 	return d;
 }
 
-void dumps_free(struct dumps *d)
-{
-	if (!d)
-		return;
-	dumps_store_free(d->store);
-	free(d);
-}
-
 bool dumps_have(const struct dumps *d, enum dump_kind kind)
 {
 	return d && d->has[kind];

@@ -14,7 +14,6 @@ bool dump_recognise(const char *path);
 
 /* NULL with the reason in err: this build has no sqlite, or one that does not read JSON. */
 struct dumps *dumps_new(struct err *err);
-void dumps_free(struct dumps *d); /* d may be NULL */
 
 /* Reads a file. What cannot be read is described in `problems`; the rest is kept. */
 void dumps_read(struct dumps *d, const char *path, struct texts *problems);

@@ -155,6 +155,15 @@ static void ranks_text(sqlite3_context *context)
 
 /* ---- opening ---- */
 
+static void close_store(struct dumps_store *s)
+{
+	sqlite3_finalize(s->valid);
+	sqlite3_finalize(s->look);
+	sqlite3_finalize(s->inspector);
+	sqlite3_close(s->db);
+	free(s);
+}
+
 struct dumps_store *dumps_store_new(struct err *err)
 {
 	struct dumps_store *s = mem_alloc(sizeof(*s));
@@ -169,19 +178,8 @@ struct dumps_store *dumps_store_new(struct err *err)
 	if (!code)
 		return s;
 	err_set(err, -ENOTSUP, "this sqlite cannot read JSON: %s", sqlite3_errmsg(s->db));
-	dumps_store_free(s);
+	close_store(s);
 	return NULL;
-}
-
-void dumps_store_free(struct dumps_store *s)
-{
-	if (!s)
-		return;
-	sqlite3_finalize(s->valid);
-	sqlite3_finalize(s->look);
-	sqlite3_finalize(s->inspector);
-	sqlite3_close(s->db);
-	free(s);
 }
 
 /* Executes a statement for a text, to its first row. */
@@ -323,10 +321,6 @@ struct dumps_store *dumps_store_new(struct err *err)
 {
 	err_set(err, -ENOTSUP, "this build has no sqlite, which reads JSON");
 	return NULL;
-}
-
-void dumps_store_free(struct dumps_store *s)
-{
 }
 
 void dumps_store_look(struct dumps_store *s, const char *text, size_t size, struct store_facts *ret)

@@ -20,7 +20,6 @@ struct store_facts {
 struct dumps_store;
 
 struct dumps_store *dumps_store_new(struct err *err);
-void dumps_store_free(struct dumps_store *s); /* s may be NULL */
 
 /* What a text is. The following two take the same text. */
 void dumps_store_look(struct dumps_store *s, const char *text, size_t size, struct store_facts *ret);

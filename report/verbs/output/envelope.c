@@ -263,18 +263,6 @@ static int print_to(const char *path, const struct buffer *text)
 	return code;
 }
 
-static void envelope_done(void)
-{
-	texts_done(&envelope.messages);
-	texts_done(&envelope.tables);
-	buffer_done(&envelope.rows);
-	buffer_done(&envelope.keys);
-	buffer_done(&envelope.reason);
-	buffer_done(&envelope.ledger);
-	buffer_done(&envelope.next);
-	envelope.is_open = false;
-}
-
 int envelope_end(int status, const char *path)
 {
 	SCOPED(buffer) b = {0};
@@ -294,7 +282,7 @@ int envelope_end(int status, const char *path)
 	buffer_text(&b, "\n");
 	if (print_to(path, &b))
 		status = 2;
-	envelope_done();
+	envelope.is_open = false;
 	return status;
 }
 
