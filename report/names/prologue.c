@@ -136,11 +136,12 @@ bool prologue_is_of_any_size(const uint8_t *code, size_t size)
 	return false;
 }
 
-/* Where push %rbp is directly followed by mov %rsp,%rbp; 0: nowhere. */
+/* Where push %rbp is directly followed by mov %rsp,%rbp; 0: nowhere. With a REX prefix it is push %r13. */
 static size_t find_pair(const uint8_t *code, size_t size)
 {
 	for (size_t at = 0; at + 4 <= size; at++)
-		if (!memcmp(code + at, "\x55\x48\x89\xe5", 4) || !memcmp(code + at, "\x55\x48\x8b\xec", 4))
+		if ((!memcmp(code + at, "\x55\x48\x89\xe5", 4) || !memcmp(code + at, "\x55\x48\x8b\xec", 4)) &&
+		    !(at && (code[at - 1] & (0xf0 | REX_B)) == (0x40 | REX_B)))
 			return at;
 	return 0;
 }

@@ -66,6 +66,7 @@ Test(prologue, is_refused_if_there_is_no_frame_pointer_or_the_stack_is_realigned
 	cr_expect_not(DISTANCE("\x48\x83\xec\x18\xe8\x00\x00\x00\x00", &distance), "sub $0x18,%%rsp; call");
 	cr_expect_not(DISTANCE("\x55\x53\x48\x83\xec\x18\xe8\x00\x00\x00\x00", &distance),
 		      "push %%rbp, a general register");
+	cr_expect_not(DISTANCE("\x41\x55\x48\x89\xe5\x48\x83\xec\x18", &distance), "push %%r13");
 	cr_expect_not(DISTANCE("\x55\x48\x89\xe5\x48\x83\xe4\xe0\x48\x83\xec\x40", &distance), "and $-32,%%rsp");
 	cr_expect_not(distance_of("", 0, &distance));
 }
