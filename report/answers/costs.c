@@ -248,7 +248,7 @@ static const struct code_line *unequal_line(const struct costs *k, const uint8_t
 {
 	SCOPED_MEMORY uint8_t *only = mem_alloc(k->causes->actor_count + 1);
 	SCOPED_MEMORY uint32_t *first = first_of_lines(k);
-	struct work_sum all, own;
+	SCOPED(work_sum) all = {0}, own = {0};
 	size_t best = SIZE_MAX;
 	double excess = 0;
 	bool is_shared;
@@ -262,8 +262,6 @@ static const struct code_line *unequal_line(const struct costs *k, const uint8_t
 			best = i;
 		}
 	is_shared = best != SIZE_MAX && all.actors[best] == count;
-	work_sum_done(&all);
-	work_sum_done(&own);
 	return is_shared ? editable_line(&k->causes->editables, (uint32_t)best) : NULL;
 }
 
@@ -305,7 +303,7 @@ static void team_find(const struct costs *k, const struct partition *p, const st
 			team_add(ret, k, &p->threads[i]);
 }
 
-static void team_done(struct role_team *t)
+static void role_team_done(struct role_team *t)
 {
 	free(t->marks);
 	free(t->work);
@@ -325,7 +323,7 @@ static const struct role *starter_of(const struct roles *roles, const struct rol
 static bool shares_lines(const struct costs *k, const struct role_team *starter, const struct role_team *team)
 {
 	SCOPED_MEMORY uint32_t *first = first_of_lines(k);
-	struct work_sum own, others;
+	SCOPED(work_sum) own = {0}, others = {0};
 	double own_ns = 0, others_ns = 0, own_same_ns = 0, others_same_ns = 0;
 
 	sum_work(k, starter->marks, first, &own);
@@ -339,8 +337,6 @@ static bool shares_lines(const struct costs *k, const struct role_team *starter,
 		own_same_ns += is_same ? own.ns[i] : 0;
 		others_same_ns += is_same ? others.ns[i] : 0;
 	}
-	work_sum_done(&own);
-	work_sum_done(&others);
 	return own_same_ns * 2 >= own_ns && others_same_ns * 2 >= others_ns;
 }
 
@@ -461,7 +457,7 @@ static void balance_find(struct costs *k, const struct role_team *team, uint64_t
 void costs_of_balance(struct costs *k, const struct partition *p, const struct roles *roles, const struct role *role,
 		      uint64_t least_ns, struct balance *ret)
 {
-	struct role_team team, starting;
+	SCOPED(role_team) team = {0}, starting = {0};
 	const struct role *starter = starter_of(roles, role);
 
 	*ret = (struct balance){0};
@@ -471,9 +467,7 @@ void costs_of_balance(struct costs *k, const struct partition *p, const struct r
 	if (starter) {
 		team_find(k, p, roles, starter, &starting);
 		ret->with = team_add_starter(k, &starting, least_ns, &team) ? starter : NULL;
-		team_done(&starting);
 	}
 	if (lives_at_once(&team))
 		balance_find(k, &team, least_ns, ret);
-	team_done(&team);
 }

@@ -346,7 +346,7 @@ static void finder_init(struct spine_finder *f, const struct own_stacks *own, co
 				   .is_printed = mem_alloc(functions * sizeof(*f->is_printed))};
 }
 
-static void finder_done(struct spine_finder *f)
+static void spine_finder_done(struct spine_finder *f)
 {
 	free(f->inclusive);
 	free(f->own_ns);
@@ -361,7 +361,7 @@ static void finder_done(struct spine_finder *f)
 size_t spines_find(const struct own_stacks *own, const struct spine_time *times, size_t count, bool with_model,
 		   uint64_t least_ns, uint64_t sample_ns, struct spine *ret)
 {
-	struct spine_finder f;
+	SCOPED(spine_finder) f = {0};
 	size_t found = 0;
 	bool is_below = false;
 
@@ -380,13 +380,12 @@ size_t spines_find(const struct own_stacks *own, const struct spine_time *times,
 		else
 			is_below = true;
 	}
-	finder_done(&f);
 	return found;
 }
 
 bool spine_of_calls(const struct own_stacks *own, const struct spine_time *times, size_t count, struct spine *ret)
 {
-	struct spine_finder f;
+	SCOPED(spine_finder) f = {0};
 	uint32_t place = 0;
 	bool is_any;
 
@@ -400,6 +399,5 @@ bool spine_of_calls(const struct own_stacks *own, const struct spine_time *times
 	is_any = f.own_ns[place] > 0;
 	if (is_any)
 		spine_find(&f, place, ret);
-	finder_done(&f);
 	return is_any;
 }

@@ -478,7 +478,7 @@ static bool add_awaited(struct choice *k, struct fix_first_cause *cause)
 {
 	const struct role *r = cause->finding && cause->finding->awaited ? cause->finding->awaited
 									 : awaited_role(k, cause->line);
-	struct role_spines s;
+	SCOPED(role_spines) s = {0};
 
 	if (!r || r->is_main || !is_computing(r))
 		return false;
@@ -491,7 +491,6 @@ static bool add_awaited(struct choice *k, struct fix_first_cause *cause)
 	if (s.found_count)
 		cause->callee = mem_copy_text(k->own.texts.items[s.found->callee],
 					      strlen(k->own.texts.items[s.found->callee]));
-	role_spines_done(&s);
 	return s.found_count > 0;
 }
 
@@ -548,7 +547,7 @@ void fix_first_callers(struct choice *k, struct fix_first_cause *cause)
 
 bool fix_first_spines(struct choice *k, const struct role *r)
 {
-	struct role_spines s;
+	SCOPED(role_spines) s = {0};
 
 	find_spines(k, r, SPINES_OWN, &s);
 	if (!propose_spines(k, r, &s)) {
@@ -559,6 +558,5 @@ bool fix_first_spines(struct choice *k, const struct role *r)
 		propose_spines(k, r, &s);
 	}
 	propose_import(k, r, &s);
-	role_spines_done(&s);
 	return s.found_count > 0;
 }

@@ -167,7 +167,7 @@ static void html_phases(struct html *h, const struct step_series *steps)
 
 void html_steps(struct html *h)
 {
-	struct step_list list;
+	SCOPED(step_list) list = {0};
 	size_t next = 0;
 
 	steps_find(h->x->context, &list);
@@ -184,5 +184,4 @@ void html_steps(struct html *h)
 			html_phases(h, steps);
 	}
 	html_flush(h);
-	steps_done(&list);
 }

@@ -39,7 +39,7 @@ static void add_part(struct causality *s, const struct image *image, const struc
 
 static int find_step(struct causality *s, uint32_t step, struct path *ret, struct err *err)
 {
-	struct step_list list;
+	SCOPED(step_list) list = {0};
 	const struct step_series *series;
 	int code = 0;
 
@@ -53,7 +53,6 @@ static int find_step(struct causality *s, uint32_t step, struct path *ret, struc
 	else
 		add_part(s, series->image, series->thread, series->items[step].start_ns, series->items[step].end_ns,
 			 ret);
-	steps_done(&list);
 	return code;
 }
 

@@ -65,7 +65,7 @@ static int find_slow_step(const struct command_line *l, struct model *m)
 	struct report_context c = {.model = m, .symbols = symbols_new(m, false)};
 	const struct step_series *series;
 	const struct run_step *step;
-	struct step_list list;
+	SCOPED(step_list) list = {0};
 	int status = EXIT_DONE;
 
 	steps_find(&c, &list);
@@ -77,7 +77,6 @@ static int find_slow_step(const struct command_line *l, struct model *m)
 		say("a step of process %u took %.3f s, %.1f times as long as usual; what was recorded around it:",
 		    series->image->pid, (double)(step->end_ns - step->start_ns) / 1e9,
 		    (double)(step->end_ns - step->start_ns) / (double)(step->usual_ns ?: 1));
-	steps_done(&list);
 	symbols_free(c.symbols);
 	return status;
 }

@@ -26,7 +26,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-	steps_done(&steps);
+	step_list_done(&steps);
 	model_done(&model);
 	writer_done(&w);
 }

@@ -305,7 +305,7 @@ static void memory_pass_change(struct memory_replay *r, const struct memory_use 
 	}
 }
 
-static void replay_done(struct memory_replay *r)
+static void memory_replay_done(struct memory_replay *r)
 {
 	map_done(&r->addresses);
 	map_done(&r->sites);
@@ -320,26 +320,24 @@ static void replay_done(struct memory_replay *r)
 void memory_replay(const struct model *model, const struct image *image, struct memory *ret, memory_watch *watch,
 		   void *context)
 {
-	struct memory_replay r = {.m = ret, .model = model, .watch = watch, .context = context};
+	SCOPED(memory_replay) r = {.m = ret, .model = model, .watch = watch, .context = context};
 	const struct trace_bits bits = trace_bits(image->trace);
 
 	*ret = (struct memory){.image = image};
 	if (bits.groups & (1u << TF_GROUP_CUDA | 1u << TF_GROUP_CUDA_DRIVER) &&
 	    bits.args & (1u << TF_ARG_MEMORY | 1u << TF_ARG_RESULT))
 		memory_pass_change(&r, NULL, 0);
-	replay_done(&r);
 }
 
 void memory_replay_peaks(const struct model *model, const struct image *image, struct memory *ret)
 {
 	SCOPED(memory) first = {0};
-	struct memory_replay r = {.m = ret, .model = model};
+	SCOPED(memory_replay) r = {.m = ret, .model = model};
 
 	memory_replay(model, image, &first, NULL, NULL);
 	*ret = (struct memory){.image = image};
 	if (first.use_count || first.failure_count || first.unknown_frees)
 		memory_pass_change(&r, first.uses, first.use_count);
-	replay_done(&r);
 }
 
 void memory_done(struct memory *m)

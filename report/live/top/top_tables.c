@@ -123,7 +123,7 @@ static bool is_live(const struct top *t, const struct image *image)
 static void steps_fill(struct top *l, struct table *t)
 {
 	struct report_context context;
-	struct step_list list;
+	SCOPED(step_list) list = {0};
 
 	table_has(t, COL_PID, COL_RANK, COL_HOST, COL_SOURCE, COL_STEPS);
 	table_column(t, "Steps/s", COLUMN_REAL);
@@ -145,7 +145,6 @@ static void steps_fill(struct top *l, struct table *t)
 			    seconds > 0 ? round_to_tenth((double)s->count / seconds) : 0,
 			    (double)sum / (double)s->count);
 	}
-	steps_done(&list);
 }
 
 const struct top_table top_tables[TOP_TABLES] = {

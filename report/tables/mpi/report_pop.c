@@ -53,7 +53,7 @@ static size_t step_borders(const struct step_list *l, uint64_t **ret)
 
 void report_pop_steps(const struct report_context *c, struct table *table)
 {
-	struct step_list list;
+	SCOPED(step_list) list = {0};
 	SCOPED_MEMORY uint64_t *borders = NULL;
 	SCOPED_MEMORY struct pop *steps = NULL;
 	size_t count;
@@ -61,7 +61,6 @@ void report_pop_steps(const struct report_context *c, struct table *table)
 
 	steps_find(c, &list);
 	count = step_borders(&list, &borders);
-	steps_done(&list);
 	steps = mem_alloc((count + 1) * sizeof(*steps));
 	table_has(table, COL_STEP_NUMBER, COL_START_NS, COL_DURATION_NS, COL_EFFICIENCY_PARALLEL_PERCENT,
 		  COL_LOAD_BALANCE_PERCENT, COL_EFFICIENCY_COMMUNICATION_PERCENT,

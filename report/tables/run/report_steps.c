@@ -22,7 +22,7 @@ static void step_row(const struct model *m, const struct step_series *s, size_t 
 
 void report_steps(const struct report_context *c, struct table *table)
 {
-	struct step_list list;
+	SCOPED(step_list) list = {0};
 
 	steps_find(c, &list);
 	table_has(table, COL_RANK, COL_PID, COL_TID, COL_SOURCE, COL_STEP_NUMBER, COL_START_NS, COL_END_NS,
@@ -30,7 +30,6 @@ void report_steps(const struct report_context *c, struct table *table)
 	for (size_t i = 0; i < list.count; i++)
 		for (size_t k = 0; k < list.items[i].count; k++)
 			step_row(c->model, &list.items[i], k, table);
-	steps_done(&list);
 	if (!table_rows(table))
 		table_lacks(table, NO_STEPS);
 }

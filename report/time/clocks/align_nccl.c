@@ -253,7 +253,7 @@ static void read_image(struct align *a, const struct model *m, const struct imag
 		nccl_read_calls(ret);
 }
 
-static void reading_done(struct nccl_reader *r)
+static void nccl_reader_done(struct nccl_reader *r)
 {
 	free(r->members);
 	free(r->places);
@@ -270,7 +270,7 @@ void *align_nccl_join(struct align *a, const struct model *m)
 	for (size_t i = 0; i < m->image_count; i++) {
 		uint32_t rank = rank_number(image_rank(&m->images[i]), NULL);
 		uint64_t error_ns;
-		struct nccl_reader r;
+		SCOPED(nccl_reader) r = {0};
 
 		if (!m->images[i].trace)
 			continue;
@@ -287,7 +287,6 @@ void *align_nccl_join(struct align *a, const struct model *m)
 				.meetings = member->collectives,
 				.error_ns = error_ns});
 		}
-		reading_done(&r);
 	}
 	return joined;
 }
@@ -307,7 +306,7 @@ static void read_collectives(struct align *a, const struct model *m, const struc
 void nccl_collectives(const struct model *m, const struct image *image, void *context, nccl_visit *visit)
 {
 	const struct clock_map *clock = &m->machines[image->machine].clock;
-	struct nccl_reader r;
+	SCOPED(nccl_reader) r = {0};
 
 	if (!image->trace || !uses_nccl(image->trace) || !is_whole(image))
 		return;
@@ -322,12 +321,11 @@ void nccl_collectives(const struct model *m, const struct image *image, void *co
 							 .end_ns = r.calls[i].end,
 							 .function = r.calls[i].function,
 							 .stack = r.calls[i].stack});
-	reading_done(&r);
 }
 
 static void nccl_meet_image(struct align *a, const struct model *m, const struct image *image)
 {
-	struct nccl_reader r;
+	SCOPED(nccl_reader) r = {0};
 
 	read_collectives(a, m, image, &r);
 	for (size_t i = 0; i < r.call_count; i++)
@@ -337,7 +335,6 @@ static void nccl_meet_image(struct align *a, const struct model *m, const struct
 							   .enter = r.calls[i].start,
 							   .exit = r.calls[i].end,
 							   .kind = r.calls[i].kind});
-	reading_done(&r);
 }
 
 void align_nccl_meet(struct align *a, const struct model *m, void *joined)

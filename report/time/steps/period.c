@@ -305,7 +305,7 @@ static void find_firsts(struct period_search *s, struct period *ret)
 	ret->after = s->places[s->place_count - 1] + s->tail + 1;
 }
 
-static void search_done(struct period_search *s)
+static void period_search_done(struct period_search *s)
 {
 	free(s->counts);
 	free(s->firsts);
@@ -324,8 +324,8 @@ static void search_done(struct period_search *s)
 bool period_find(const struct looped_call *calls, size_t count, uint32_t whats, const float *importance,
 		 uint64_t lifetime_ns, struct period *ret)
 {
-	struct period_search s = {.calls = calls, .count = (uint32_t)count, .whats = whats,
-				  .importance = importance, .lifetime_ns = lifetime_ns ?: 1};
+	SCOPED(period_search) s = {.calls = calls, .count = (uint32_t)count, .whats = whats,
+				   .importance = importance, .lifetime_ns = lifetime_ns ?: 1};
 	const size_t words = (whats + 1) * sizeof(uint32_t);
 	struct anchor anchor;
 	bool is_found;
@@ -355,7 +355,6 @@ bool period_find(const struct looped_call *calls, size_t count, uint32_t whats, 
 		ret->is_of_one = !s.core_count;
 	}
 	is_found = is_found && ret->count >= PERIOD_STEPS && !is_chance(&s);
-	search_done(&s);
 	return is_found;
 }
 

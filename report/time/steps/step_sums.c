@@ -153,7 +153,7 @@ static void sum_of_series(const struct step_series *s, struct step_sum *ret)
 
 void steps_sum(const struct report_context *c, struct step_sums *ret)
 {
-	struct step_list list;
+	SCOPED(step_list) list = {0};
 	size_t next = 0;
 
 	*ret = (struct step_sums){0};
@@ -167,7 +167,6 @@ void steps_sum(const struct report_context *c, struct step_sums *ret)
 			continue;
 		list_add(ret, sum);
 	}
-	steps_done(&list);
 }
 
 void step_sums_done(struct step_sums *s)

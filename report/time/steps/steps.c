@@ -87,7 +87,7 @@ void steps_find(const struct report_context *c, struct step_list *ret)
 	}
 }
 
-void steps_done(struct step_list *l)
+void step_list_done(struct step_list *l)
 {
 	free(l->items);
 	*l = (struct step_list){0};

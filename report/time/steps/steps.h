@@ -42,7 +42,7 @@ struct step_list {
 };
 
 void steps_find(const struct report_context *c, struct step_list *ret);
-void steps_done(struct step_list *l);
+void step_list_done(struct step_list *l);
 
 /* A step of which it is known at `from_ns` no more, at `to_ns` yet: STEPS_AFTER steps have followed it, or
  * `after_ns`. */
