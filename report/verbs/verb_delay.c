@@ -370,7 +370,7 @@ static int begin(struct delaying *d)
 
 int verb_delay(const struct command_line *l)
 {
-	SCOPED_MEMORY struct delaying *d = mem_alloc(sizeof(*d));
+	static struct delaying delaying, *const d = &delaying;
 	int status;
 
 	d->line = l;
@@ -389,11 +389,6 @@ int verb_delay(const struct command_line *l)
 	} else if (!status) {
 		status = show(d);
 	}
-	free(d->what);
-	buffer_done(&d->keys);
-	free(d->has_delay);
-	free(d->taken_ns);
-	free(d->run_ns);
 	if (timed_run_signal())
 		timed_run_die();
 	return status;

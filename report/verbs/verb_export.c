@@ -33,11 +33,12 @@ static int check_export(const struct command_line *l)
 static int export_to(struct work *w, const char *path)
 {
 	const struct command_line *l = w->line;
-	struct export x = {.context = &w->context, .metric = l->metric, .is_metric_given = l->is_metric_given,
-			   .has_critical_path = l->has_critical_path};
+	static struct export x;
 	struct err err;
 	int code;
 
+	x = (struct export){.context = &w->context, .metric = l->metric, .is_metric_given = l->is_metric_given,
+			    .has_critical_path = l->has_critical_path};
 	progress_begin(l->type->name, w->model.trace_bytes);
 	code = export_split(&x, &w->model, l->type, path, l->is_forced, &l->split, &err);
 	for (size_t i = 0; i < x.written.count && envelope_is_open(); i++)
@@ -51,9 +52,6 @@ static int export_to(struct work *w, const char *path)
 		say("%s", x.remarks.items[i]);
 	if (code)
 		say("%s", err.text);
-	texts_done(&x.written);
-	texts_done(&x.left);
-	texts_done(&x.remarks);
 	return code == -ENODATA ? EXIT_INCOMPLETE : code ? EXIT_UNUSABLE : EXIT_DONE;
 }
 

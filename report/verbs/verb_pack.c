@@ -39,7 +39,7 @@ static bool has_objects(const char *directory)
 
 static int run_pack(const struct command_line *l)
 {
-	struct texts captures = {0}, left_out = {0};
+	SCOPED(texts) captures = {0}, left_out = {0};
 	struct redactor redactor = {.fd = -1};
 	struct pack_wish wish = {.output = l->output, .is_forced = l->is_forced, .is_replacing = l->is_replacing,
 				 .left_out = l->is_replacing ? NULL : &left_out,
@@ -71,8 +71,6 @@ static int run_pack(const struct command_line *l)
 	redactor_done(&redactor);
 	progress_clear();
 	status = say_all(&left_out);
-	texts_done(&left_out);
-	texts_done(&captures);
 	if (code)
 		say("%s", err.text);
 	else if (envelope_is_open())

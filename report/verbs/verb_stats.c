@@ -527,16 +527,13 @@ static int run_part(const struct command_line *l, size_t operands)
 
 static int run_stats(const struct command_line *l)
 {
-	struct command_line captures;
-	int status;
+	static struct command_line captures;
 
 	if (l->help_reports || l->help_formats)
 		return print_lists(l);
 	captures = without_dumps(l);
-	status = l->part_count ? run_part(&captures, l->capture_count)
-			       : run_reports(&captures, l->capture_count, NULL);
-	free(captures.captures);
-	return status;
+	return l->part_count ? run_part(&captures, l->capture_count)
+			     : run_reports(&captures, l->capture_count, NULL);
 }
 
 static void more_help(struct text *ret)

@@ -109,7 +109,7 @@ static int show(const struct trying *t, const struct trial *trial)
 
 static int run_try(const struct command_line *l)
 {
-	struct trying t = {.line = l};
+	static struct trying t;
 	struct trial trial = {.runs = l->runs, .gate = l->gate};
 	int status;
 
@@ -117,13 +117,13 @@ static int run_try(const struct command_line *l)
 		say("two commands are compared: pillion try 'COMMAND A' 'COMMAND B'");
 		return EXIT_UNUSABLE;
 	}
+	t.line = l;
 	trial.times = t.times = mem_alloc(2 * (size_t)l->runs * sizeof(*t.times));
 	status = run_all(&t);
 	if (!status) {
 		trial_judge(&trial);
 		status = show(&t, &trial);
 	}
-	free(t.times);
 	if (timed_run_signal())
 		timed_run_die();
 	return status;

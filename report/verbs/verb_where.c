@@ -480,7 +480,7 @@ static bool is_number(const char *word)
 static int run_where(const struct command_line *l)
 {
 	struct command_line line = *l;
-	struct where_answers answers = {0};
+	static struct where_answers answers;
 	SCOPED(buffer) capture = {0};
 	struct err err;
 	uint32_t pid = 0;
@@ -513,7 +513,6 @@ static int run_where(const struct command_line *l)
 	}
 	if (code)
 		say("%s", err.text);
-	texts_done(&answers.missing);
 	return status;
 }
 

@@ -511,8 +511,5 @@ int top_screen(struct top *t, double interval_s)
 	terminal_restore();
 	if (code)
 		say("%s", err.text);
-	free(screen.order);
-	table_done(&screen.table);
-	buffer_done(&screen.frame);
 	return EXIT_DONE;
 }
