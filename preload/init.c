@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The order of initialisation in the target. Another library's constructor may make a call before ours runs: the hook
  * then starts the recorder without the program's arguments. */
-#include <stdlib.h>
 
 #include "preload/heap/heap.h"
 #include "preload/hook/hook.h"

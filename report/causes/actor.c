@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The actors of a capture. */
-#include <stdlib.h>
 
 #include "report/causes/causes_build.h"
 

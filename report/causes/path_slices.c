@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The critical path as stretches of time, for timelines. */
-#include <stdlib.h>
 
 #include "report/causes/path.h"
 #include "report/causes/replay.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/events/file_calls.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/events/filter.h"

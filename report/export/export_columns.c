@@ -2,7 +2,6 @@
 /* parquetdir and arrow: a directory with a file for each of nsys's tables. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

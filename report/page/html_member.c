@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Members of the JSON of a detail, and the tracks that several parts of the timeline add to. */
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "report/page/export_html.h"
 

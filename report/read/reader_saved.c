@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What was found in a trace, for another process that has the file, too, and need not read its events then. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "report/read/reader.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a trace contains, by id: functions, definitions and their bytes. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/read/reader.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* analyze: rules that find performance problems. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/answers/answer_tables.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* doctor: what can be recorded on this machine, and what to change. */
 #include <string.h>
-#include <unistd.h>
 
 #include "report/base/text.h"
 #include "report/live/doctor/doctor.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dump: a capture of what a live run has recorded so far. */
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "report/tables/ops/ops.h"
 #include "report/verbs/verb.h"

@@ -3,7 +3,6 @@
  * child, because a filter may kill the process that makes such a system call. */
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>

@@ -2,7 +2,6 @@
 /* The launcher's side of the capture range: creates the page, opens and closes ranges by time, drops processes
  * that died inside one, and applies --kill at the end of a range that requests it. */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

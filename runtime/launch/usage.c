@@ -6,7 +6,6 @@
  * threads, makes the next one come later, so that sampling uses at most 1/COST_SHARE of a CPU; each round states
  * how long the previous one took. */
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 /* Supervises COMMAND, which shares our process group and terminal. Signals of the terminal and of the group reach it
  * without us; signals sent to us alone are forwarded. All signals are blocked and read one by one, without handlers. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -11,7 +11,6 @@
  * A look is also taken before a signal that may end COMMAND is forwarded, and into processes that are quiet. */
 #include "runtime/launch/run.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stdio.h>

@@ -10,9 +10,7 @@
  *
  * After a look the verdict is made, and again when the process has been quiet for STALL_MS, because ranks may be late
  * by less, and for --hang, when it is printed if there is one: a shell and a server are quiet as well. */
-#include <stdio.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "runtime/launch/run.h"
 #include "runtime/shared/common/clock.h"

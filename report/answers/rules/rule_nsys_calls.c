@@ -2,7 +2,6 @@
 /* cuda_memcpy_async, cuda_memcpy_sync, cuda_memset_sync, cuda_api_sync: nsys's rules on copies and waits, with its
  * thresholds and columns (Nsight Systems 2022.4, host-linux-x64/rules). As in nsys, only functions of the runtime
  * are searched. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/answers/rule.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/base/table/emit_screen.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/base/text.h"

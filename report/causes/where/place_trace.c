@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where threads are according to their traces: of processes that nobody looked into before they were killed. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/causes/where/place.h"

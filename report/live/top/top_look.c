@@ -2,8 +2,6 @@
 /* A look that this program takes itself. It becomes a file of the model, as if a launcher had written it. */
 #include <elf.h>
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

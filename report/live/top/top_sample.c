@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Samples of a process that pillion did not start, and so does not sample: its Python frames, read at 20 Hz. */
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes share the files of a capture: each opens, and thereby reads, a part of the traces, and sends the others
  * what it has found. Then all of them have the whole model. */
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

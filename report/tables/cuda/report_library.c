@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* blas_sum, cudnn_sum, ..., nccl_sum: library calls by function and operation. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/events/cuda/correlate.h"

@@ -2,7 +2,6 @@
 /* roofline, roofline_line_sum: kernels whose operations are known, by name or by line: what they reach of the rate that
  * the device allows for their arithmetic intensity. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/events/cuda/device.h"

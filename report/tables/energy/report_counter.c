@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* counter_sum: what the launchers sampled of machines, GPUs and CPU packages. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "report/events/energy/counter.h"
 #include "report/events/filter.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* energy_sum: power and energy of each GPU and CPU package. energy_kern_sum: the energy of each GPU by what it
  * executed, estimated. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/events/energy/energy_share.h"

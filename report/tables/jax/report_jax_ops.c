@@ -2,7 +2,6 @@
 /* jax_ops_sum: the operations (HLO) that XLA executed. XLA's NVTX ranges name an operation. Without such ranges, and in
  * a command buffer (a CUDA graph, whose launch has a single range), the name of the kernel is used: XLA names a kernel
  * after its operation or fusion. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/events/cuda/attribute.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mpi_sum and its views: calls of MPI by function, and by peer, communicator, source line or message size. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/names/attribution.h"

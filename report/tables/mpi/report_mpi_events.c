@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mpi_event_sum, mpi_event_trace: calls of MPI in nsys's columns. mpi_sum and its views have more. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/causes/mpi/mpi_call.h"

@@ -2,7 +2,6 @@
 /* mpi_overlap_sum: what ranks do between nonblocking calls of MPI and the wait for them. Requests are not recorded, so
  * a phase is what is between the first nonblocking call after a wait and the next wait of the thread. A message may
  * have arrived long before the wait: the overlap is at most what is shown. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/names/attribution.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MPI calls as rows of nsys's tables: one for point-to-point messages, one for collectives, one for waits, one for
  * the rest. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/causes/mpi/mpi_call.h"

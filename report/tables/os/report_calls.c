@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_api_sum, osrt_sum, osrt_short_sum: calls by function; osrt_error_sum: failed ones by function and errno. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

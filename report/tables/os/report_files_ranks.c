@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* files_rank_sum, files_size_sum, files_meta_sum: the I/O of a job by file over its ranks, by size of access, and the
  * load on servers of metadata by directory. A process that is of no rank counts as one of its own. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

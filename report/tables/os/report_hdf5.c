@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hdf5_sum: calls of HDF5 by function, file and object. */
-#include <stdlib.h>
 
 #include "report/read/operation.h"
 #include "report/tables/report.h"

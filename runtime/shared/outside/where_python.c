@@ -4,7 +4,6 @@
  * bounded, and what is not as expected ends the walk. */
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 

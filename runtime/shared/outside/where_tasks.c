@@ -2,7 +2,6 @@
 /* Where the tasks of an event loop wait. asyncio.tasks has them in a set of weak references. Each task refers to its
  * coroutine, which has the frame in which it was suspended, on whose stack is the coroutine that it awaits. Objects
  * in others are found by their types where their positions differ between versions. 3.14 has its tasks elsewhere. */
-#include <stdio.h>
 #include <string.h>
 
 #include "runtime/shared/outside/where_python.h"
