@@ -455,22 +455,27 @@ void fix_first_words(const struct finding *f, struct buffer *ret)
 	code_line_short(f->line, ret);
 }
 
-/* The price of the repair of its line: what computes takes half of its time unless the repair removes it. What is
- * removed with what the rule looks for costs the run, too. */
+/* The price of the rule's own edit, or of the repair of its line: what computes takes half of its time unless the
+ * repair removes it. What is removed with what the rule looks for costs the run, too. */
 static void price_line(struct costs *costs, struct finding *f)
 {
-	enum line_does work = costs_line_does(costs, f->line);
+	bool is_own = f->edit.size;
+	enum line_does work = is_own ? DOES_CALL : costs_line_does(costs, f->line);
 	bool is_sync = work == DOES_AWAIT_DEVICE, is_slow = work == DOES_COMPUTE && !(f->rule->flags & RULE_REMOVED);
 
 	f->has_price_of_work = is_slow;
-	price_add_line(is_sync ? "no-sync" : "line", f->line, is_sync ? "" : is_slow ? "=0.5x" : "=0", &f->edit);
+	if (!is_own)
+		price_add_line(is_sync ? "no-sync" : "line", f->line, is_sync ? "" : is_slow ? "=0.5x" : "=0",
+			       &f->edit);
 	if (!f->edit.size) /* a line without a name: its calls cost what the rule says */
 		return;
 	if (!costs_of_edit(costs, f->edit.data, &f->saves)) {
 		buffer_clear(&f->edit);
 	} else if (f->saves.saved_ns > f->cost_ns && f->rule->flags & RULE_REMOVED) {
-		f->cost_ns = f->saves.cost_ns > f->saves.saved_ns ? f->saves.cost_ns : f->saves.saved_ns;
-		buffer_print(&f->text, "%sall that its line does takes ", f->text.size ? "; " : "");
+		f->cost_ns = is_own ? f->saves.high_ns : f->saves.saved_ns;
+		f->cost_ns = f->saves.cost_ns > f->cost_ns ? f->saves.cost_ns : f->cost_ns;
+		buffer_print(&f->text, "%s%s takes ", f->text.size ? "; " : "",
+			     is_own ? "in all processes that" : "all that its line does");
 		rule_time(&f->text, f->cost_ns);
 	} else if (f->saves.saved_ns > f->cost_ns && !is_sync) { /* without a wait for a device, more overlaps */
 		fix_first_limit(&f->saves, f->cost_ns);
@@ -482,6 +487,7 @@ void fix_first_saving(struct costs *costs, struct finding *f, uint64_t least_ns)
 {
 	bool is_known = !(f->rule->flags & RULE_PART) || f->is_certain;
 	bool is_of_time = !(f->rule->flags & (RULE_OUTSIDE | RULE_NOT_TIME | RULE_ENDED));
+	bool is_more = f->edit.size && f->rule->flags & RULE_REMOVED; /* than what the rule looks for */
 	double run_ns;
 
 	if (f->is_priced)
@@ -490,9 +496,9 @@ void fix_first_saving(struct costs *costs, struct finding *f, uint64_t least_ns)
 	f->saves = (struct saving){.saved_ns = f->cost_ns, .high_ns = f->cost_ns};
 	if (f->is_of_lines || (!is_known && (double)f->cost_ns < PART_SHARE * run_ns))
 		f->saves = (struct saving){0};
-	if (!is_of_time || f->verdict != VERDICT_FOUND || f->cost_ns < least_ns || !is_known || !run_ns)
+	if (!is_of_time || !is_known || !run_ns || f->verdict != VERDICT_FOUND || (f->cost_ns < least_ns && !is_more))
 		return;
-	if (!f->edit.size && f->line)
+	if (is_more || (!f->edit.size && f->line))
 		price_line(costs, f);
 	else if (f->edit.size && !costs_of_edit(costs, f->edit.data, &f->saves))
 		buffer_clear(&f->edit);

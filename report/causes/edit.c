@@ -178,7 +178,7 @@ static const struct {
 	void (*apply)(struct wish *w, uint32_t what); /* NULL: it cannot be computed */
 } wishes[] = {
 	{"kernel", true, true, wish_kernel}, {"line", true, true, wish_line}, {"call", true, true, wish_call},
-	{"function", true, true, NULL},
+	{"function", true, true, NULL},      {"frames", true, true, NULL},
 	{"lock", true, true, wish_lock},     {"no-sync", true, false, wish_no_sync}, {"copy", false, true, wish_copy},
 	{"overlap", true, false, wish_overlap}, {"workers", false, true, NULL}, {"cpus", false, true, NULL},
 	{"rank", true, true, NULL},	     {"gap", true, true, wish_input}, {"interpreter", false, true, NULL},
@@ -242,13 +242,14 @@ static int wish_rank(struct wish *w, struct err *err)
 
 /* ---- functions ---- */
 
-static int wish_function(struct wish *w, struct err *err)
+static int wish_function(struct wish *w, const char *word, struct err *err)
 {
 	struct function_part part;
-	SCOPED_MEMORY float *shares = function_shares_named(w->causes, w->pattern, &part);
+	SCOPED_MEMORY float *shares =
+		function_shares_named(w->causes, w->pattern, !strcmp(word, "frames"), &part);
 
 	if (!shares)
-		return err_set(err, -ENODATA, "function~%s: no recorded stack has that function", w->pattern);
+		return err_set(err, -ENODATA, "%s~%s: no recorded stack has that function", word, w->pattern);
 	function_edit(w->causes, shares, w->factor, w->edit);
 	return 0;
 }
@@ -274,8 +275,8 @@ static int wish_apply(struct wish *w, size_t kind, const char *text, struct err 
 {
 	if (!strcmp(wishes[kind].word, "rank"))
 		return wish_rank(w, err);
-	if (!strcmp(wishes[kind].word, "function"))
-		return wish_function(w, err);
+	if (!strcmp(wishes[kind].word, "function") || !strcmp(wishes[kind].word, "frames"))
+		return wish_function(w, wishes[kind].word, err);
 	if (!strcmp(wishes[kind].word, "interpreter"))
 		return wish_interpreter(w, err);
 	if (!strcmp(wishes[kind].word, "workers"))
@@ -320,10 +321,9 @@ int edit_parse(struct causality *s, const char *text, struct edit *ret, struct e
 	if (kind == sizeof(wishes) / sizeof(*wishes) || (text[word] == '~') != wishes[kind].has_pattern ||
 	    (equals != NULL) != wishes[kind].has_value)
 		return err_set(err, -EINVAL,
-			       "%s: an edit is kernel~REGEX=0.5x, line~FILE:N=0, function~NAME=0, call~NAME=0, "
-			       "lock~FILE:N=0, no-sync~FILE:N, copy=0.5x, overlap~nccl, workers=4, cpus=8, "
-			       "rank~5=median, "
-			       "gap~input=0 or interpreter=0",
+			       "%s: an edit is kernel~REGEX=0.5x, line~FILE:N=0, function~NAME=0, "
+			       "frames~NAME=0, call~NAME=0, lock~FILE:N=0, no-sync~FILE:N, copy=0.5x, "
+			       "overlap~nccl, workers=4, cpus=8, rank~5=median, gap~input=0 or interpreter=0",
 			       text);
 	w.value = equals ? equals + 1 : NULL;
 	w.is_count = !strcmp(wishes[kind].word, "workers") || !strcmp(wishes[kind].word, "cpus");

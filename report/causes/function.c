@@ -235,7 +235,7 @@ static void add_names(const char *text, struct texts *ret)
 	}
 }
 
-float *function_shares_named(struct causality *s, const char *name, struct function_part *ret_part)
+float *function_shares_named(struct causality *s, const char *name, bool by_frames, struct function_part *ret_part)
 {
 	SCOPED(own_stacks) own = {0};
 	struct wanted w = {.causes = s, .own = &own,
@@ -245,8 +245,8 @@ float *function_shares_named(struct causality *s, const char *name, struct funct
 
 	own_stacks_init(&own, s->context->symbols);
 	add_names(name, &w.names);
-	ret = shares_of(s, is_below_named, &w, ret_part, &is_any);
-	if (!is_any) {
+	ret = shares_of(s, by_frames ? is_below_frame : is_below_named, &w, ret_part, &is_any);
+	if (!is_any && !by_frames) {
 		free(ret);
 		ret = shares_of(s, is_below_frame, &w, ret_part, &is_any);
 	}
@@ -413,17 +413,18 @@ uint64_t function_saving(struct causality *s, const float *shares, const struct 
 
 bool function_saving_named(struct causality *s, const char *text, struct saving *ret)
 {
-	const char *name = text + strlen("function~"), *equals = strrchr(text, '=');
+	const char *name = text + strcspn(text, "~"), *equals = strrchr(text, '=');
+	bool by_frames = text_begins_with(text, "frames~");
 	SCOPED_MEMORY char *function = NULL;
 	float *shares = NULL;
 	struct function_part part;
 	double *totals;
 	struct path path;
 
-	if (!text_begins_with(text, "function~") || !equals || strcmp(equals, "=0") != 0)
+	if ((!by_frames && !text_begins_with(text, "function~")) || !equals || strcmp(equals, "=0") != 0)
 		return false;
-	function = mem_copy_text(name, (size_t)(equals - name));
-	shares = function_shares_named(s, function, &part);
+	function = mem_copy_text(name + 1, (size_t)(equals - name) - 1);
+	shares = function_shares_named(s, function, by_frames, &part);
 	if (shares) {
 		totals = function_totals(s);
 		path_find(s, UINT64_MAX, &path);

@@ -28,8 +28,8 @@ float *function_import_shares(struct causality *s, struct own_stacks *own, struc
 			      struct function_part *ret_part);
 
 /* Likewise below the functions that a person names: NAME, CLASS.NAME, FILE:NAME, or several with | between them; own
- * ones, else those of libraries. NULL: no stack has any. */
-float *function_shares_named(struct causality *s, const char *name, struct function_part *ret_part);
+ * ones, else those of libraries; by_frames: any. NULL: no stack has any. */
+float *function_shares_named(struct causality *s, const char *name, bool by_frames, struct function_part *ret_part);
 
 /* Multiplies the times of these parts. */
 void function_edit(const struct causality *s, const float *shares, double factor, struct edit *edit);
@@ -48,5 +48,5 @@ double *function_totals(const struct causality *s);
 uint64_t function_saving(struct causality *s, const float *shares, const struct function_part *part,
 			 const double *by_what, const double *totals, struct saving *ret);
 
-/* The same of "function~NAME=0". False: it is another edit, or no stack has that function. */
+/* The same of "function~NAME=0" and "frames~NAME=0". False: it is another edit, or no stack has that function. */
 bool function_saving_named(struct causality *s, const char *text, struct saving *ret);

@@ -82,6 +82,7 @@ static void more_help(struct text *ret)
 	text_add(ret, "\nAn EDIT multiplies times (0.5x halves them, 0 removes them) or removes waits:\n"
 		      "  line~FILE:N=0      calls and computing of a line     call~NAME=0      calls of a function\n"
 		      "  function~A|B=0     all below functions; Low and High are what a change of them may save\n"
+		      "  frames~A|B=0       likewise, of libraries, too, wherever they are called\n"
 		      "  kernel~REGEX=0.5x  kernels                           copy=0.5x        copies of devices\n"
 		      "  kernel~REGEX@FILE:N=0.5x  kernels that a line launches\n"
 		      "  lock~FILE:N=0      waits for locks at a line         no-sync~FILE:N   all waits at a line\n"

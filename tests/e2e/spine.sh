@@ -452,6 +452,32 @@ else
 	skip 'what computes beside a thread that waits' 'no cc'
 fi
 
+# Of what workers send back, one function serializes it in them, and another one reads it where all else is a library's.
+cat >results.py <<'END_OF_PROGRAM'
+import multiprocessing
+
+
+def rows(part):
+    return [(i, i / 7, str(i)) for i in range(part, part + 100000)]
+
+
+if __name__ == "__main__":
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        print(sum(len(found) for found in pool.imap_unordered(rows, range(12))))
+END_OF_PROGRAM
+pillion -s cpu -o results "$python" results.py >out 2>err
+report whatif -f csv results.pillion 'frames~recv=0' 'frames~dumps=0' 'frames~recv|dumps=0' >edit.csv 2>err
+ok 'whatif: several functions have all that is below any of them' awk -F, '
+	NR > 1 { saved[NR] = $4 }
+	END { exit saved[4] * 1.05 < saved[2] || saved[4] * 1.05 < saved[3] || !saved[3] }' edit.csv
+diag "$(cat edit.csv err)"
+report analyze --json results.pillion >found.json 2>err
+is "$("$python" -c '
+import json
+rows = json.load(open("found.json"))["rows"]
+edits = [r["Edit"] for r in rows if r.get("Rule") == "process_transfer" and r.get("Edit")]
+print(*("recv" in edit and "dumps" in edit for edit in edits))')" 'True' 'what is sent is priced with those who read it'
+
 report whatif -f csv copies.pillion 'function~deepcopy=0' 'function~nothing=0' >edit.csv 2>err
 is "$? $(tail -n +2 edit.csv | wc -l)" '1 1' 'whatif: a library has a price, what is not there has none'
 like "$(cat err)" 'cannot tell: function~nothing: no recorded stack has that function' 'whatif: why'

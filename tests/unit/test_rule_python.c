@@ -351,7 +351,7 @@ Test(rule_python, a_loader_without_workers_waits_for_nobody)
 }
 
 /* A process that sends `pieces` of 100 kB by multiprocessing and, with samples, serializes for 10 ms before each. */
-static void send_pieces(uint64_t pieces, bool has_samples, const char *inner)
+static void send_pieces_until(uint64_t end, uint64_t pieces, bool has_samples, const char *inner)
 {
 	const uint32_t pickling[] = {1, 3}, sending[] = {2, 3};
 
@@ -367,7 +367,12 @@ static void send_pieces(uint64_t pieces, bool has_samples, const char *inner)
 			writer_sample(&host, BEGIN + i * 20 * MS + 10 * MS, 10000, 1);
 		writer_call(&host, f_write, BEGIN + i * 20 * MS + 18 * MS, 8 * MS, args, 2);
 	}
-	open_model(400 * MS);
+	open_model(end);
+}
+
+static void send_pieces(uint64_t pieces, bool has_samples, const char *inner)
+{
+	send_pieces_until(400 * MS, pieces, has_samples, inner);
 }
 
 #define PICKLER "/usr/lib/python3.11/multiprocessing/reduction.py"
@@ -383,7 +388,21 @@ Test(rule_python, a_process_that_sends_much)
 	cr_expect_str_eq(line_text(f.line), "main (/home/u/score.py:30)");
 	cr_expect_geq(f.cost_ns, 200 * MS, "to serialize");
 	cr_expect_leq(f.cost_ns, 210 * MS, "a write that takes long waits for its reader");
+	cr_expect_str_eq(buffer_string(&f.edit), "frames~reduction.py:dumps=0", "the repair, whoever serializes");
 	finding_done(&f);
+}
+
+Test(rule_python, a_process_that_sends_a_small_part_of_its_time)
+{
+	send_pieces_until(9000 * MS, 20, true, PICKLER);
+	assert_verdict("process_transfer", VERDICT_CLEAN);
+}
+
+Test(rule_python, a_process_that_sends_much_of_the_time_that_it_had_a_cpu)
+{
+	writer_usage(&host, &(struct tf_usage){BEGIN + 8999 * MS, 300 * MS, 8000 * MS, 10, 0, 0, 0});
+	send_pieces_until(9000 * MS, 20, true, PICKLER);
+	assert_verdict("process_transfer", VERDICT_FOUND);
 }
 
 Test(rule_python, a_process_that_sends_little)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/answers/rule.h"
+#include "report/base/text.h"
 #include "report/events/stacks/samples.h"
 #include "report/names/python.h"
 
@@ -28,6 +29,8 @@ struct transfers {
 	struct rules *rules;
 	struct aggregate aggregate;
 	struct map known; /* (stack, image) -> 1 + flags */
+	struct map named; /* likewise, whose function is in `functions` */
+	struct texts functions; /* of libraries, that serialize what is sent, or read it: "reduction.py:dumps" */
 	struct transfer_sum *sums; /* by process */
 };
 
@@ -41,6 +44,7 @@ static bool is_transfer_file(const char *file)
 /* Frames of serialization, inside of which there is none of the user's code. */
 struct transfer_reading {
 	bool is_transfer, is_users, is_import;
+	struct buffer *name; /* NULL, or of the innermost function of serialization */
 };
 
 static void read_transfer(void *context, const char *file, const char *function)
@@ -48,6 +52,8 @@ static void read_transfer(void *context, const char *file, const char *function)
 	struct transfer_reading *r = context;
 
 	r->is_import |= attribution_is_import(file, function);
+	if (r->name && !r->is_users && !r->is_transfer && is_transfer_file(file))
+		buffer_print(r->name, "%s:%s", path_name(file), function);
 	r->is_transfer |= !r->is_users && is_transfer_file(file);
 	r->is_users |= !attribution_is_library(file);
 }
@@ -79,6 +85,23 @@ static unsigned transfer_flags(struct transfers *t, const struct image *image, u
 			*known += reading.is_transfer ? IS_TRANSFER : message_flags(t, image, stack);
 	}
 	return (unsigned)(*known - 1);
+}
+
+/* What is sent need not be serialized by the one, nor read by the other. */
+static void add_function(struct transfers *t, const struct image *image, uint32_t stack)
+{
+	SCOPED(buffer) name = {0};
+	struct transfer_reading reading = {.name = &name};
+	bool is_known;
+
+	map_put(&t->named, stack, (uint64_t)(image - t->rules->context->model->images), &is_known);
+	is_known = !is_known;
+	if (!is_known)
+		python_frames(image->trace, stack, &reading, read_transfer);
+	for (size_t i = 0; i < t->functions.count; i++)
+		is_known |= !strcmp(t->functions.items[i], buffer_string(&name));
+	if (!is_known)
+		texts_add(&t->functions, "%s", name.data);
 }
 
 /* The bytes that a read or a write moved; 0: another call. */
@@ -118,6 +141,8 @@ static void visit_transfer(struct scan *s, const struct event *e)
 	}
 	if (!(flags & IS_TRANSFER) || (f && (bytes = bytes_moved(f, e)) < PIECE))
 		return;
+	if (!f)
+		add_function(t, s->image, stack);
 	if (f && ns > bytes / 1024 * COPY_NS)
 		ns = bytes / 1024 * COPY_NS;
 	sum->ns += ns;
@@ -153,6 +178,18 @@ static void add_rows(struct transfers *t, struct finding *f, size_t process)
 		}
 }
 
+/* Without the time for which the thread waited for a CPU that did so for longest: samples have no such time. */
+static uint64_t undelayed_wall(struct rules *r, size_t process)
+{
+	const struct partition *p = &rules_time(r)->partition;
+	uint64_t wall = recorded_wall(r->context->model, &r->context->model->processes[process]), delay_ns = 0;
+
+	for (size_t i = 0; i < p->count; i++)
+		if (p->threads[i].process == process && p->threads[i].delay_is_known)
+			delay_ns = p->threads[i].delay_ns > delay_ns ? p->threads[i].delay_ns : delay_ns;
+	return delay_ns < wall ? wall - delay_ns : wall;
+}
+
 static uint64_t cost_of(uint64_t ns, uint64_t wall)
 {
 	return ns * 100 >= wall * FOUND_PERCENT ? (ns < wall ? ns : wall) : 0;
@@ -167,7 +204,7 @@ static void judge_pieces(struct transfers *t, struct finding *f)
 	size_t worst = 0;
 
 	for (size_t i = 0; i < m->process_count; i++) {
-		uint64_t cost = cost_of(t->sums[i].ns, recorded_wall(m, &m->processes[i]));
+		uint64_t cost = t->sums[i].ns ? cost_of(t->sums[i].ns, undelayed_wall(t->rules, i)) : 0;
 
 		worst = t->sums[i].bytes > t->sums[worst].bytes ? i : worst;
 		most = cost > most ? cost : most;
@@ -182,6 +219,9 @@ static void judge_pieces(struct transfers *t, struct finding *f)
 		return;
 	add_rows(t, f, worst);
 	f->cost_ns = most;
+	for (size_t i = 0; i < t->functions.count; i++)
+		buffer_print(&f->edit, "%s%s", i ? "|" : "frames~", t->functions.items[i]);
+	buffer_text(&f->edit, t->functions.count ? "=0" : "");
 	buffer_set(&f->text, "process %u serializes %.0f MB and sends them to other processes in %llu pieces, ",
 		   m->processes[worst].pid, (double)sum->bytes / 1e6, (unsigned long long)sum->pieces);
 	rule_time(&f->text, most);
@@ -225,5 +265,7 @@ void rule_process_transfer(struct rules *r, struct finding *f)
 	rule_needs_python(r, f);
 	aggregate_done(&t.aggregate);
 	map_done(&t.known);
+	map_done(&t.named);
+	texts_done(&t.functions);
 	free(t.sums);
 }
