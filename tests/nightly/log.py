@@ -221,6 +221,8 @@ def run(names, kind):
 
 def chosen(words):
     for launcher, (command, ways, kinds, _) in LAUNCHERS.items():
+        if any(word in LAUNCHERS for word in words) and launcher not in words:
+            continue  # its programs take a minute to compile
         if command and not shutil.which(command[0]):
             print(f"# no {command[0]}")
             continue
@@ -258,6 +260,10 @@ def lacks(traced, bare):
 
 
 def judge(number, names, kind, traced, bare):
+    """None: the limit came before the program hung."""
+    if names[2] in ("timeout", "limit", "warned") and not READY.search(traced.log):
+        print(f"ok {number} - {', '.join(names)} # SKIP it was not ready when it was ended", flush=True)
+        return None
     is_killed = names[0::2][:2] in KILLED and not kind.is_death
     if is_killed:
         traced = traced._replace(log=summary("-".join(names)))
@@ -284,17 +290,21 @@ def remove_system_v():
 
 
 def main():
-    results, delays, later, others = {}, {}, {}, {}
+    results, delays, later, others, skipped = {}, {}, {}, {}, 0
     cluster = start_cluster(options.words)
+    jobs = list(chosen(options.words))  # compiled before the load, beside which that takes minutes
     load = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(options.load)]
     try:
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            futures = [pool.submit(run, names, kind) for names, kind in chosen(options.words)]
+            futures = [pool.submit(run, names, kind) for names, kind in jobs]
             for number, future in enumerate(concurrent.futures.as_completed(futures), 1):
                 names, kind, traced, bare = future.result()
                 of = names[0] + (", in the capture" if names[0::2][:2] in KILLED and not kind.is_death else "")
-                results.setdefault(of if kind.words else "only waits", []).append(
-                    judge(number, names, kind, traced, bare))
+                right = judge(number, names, kind, traced, bare)
+                if right is None:
+                    skipped += 1
+                    continue
+                results.setdefault(of if kind.words else "only waits", []).append(right)
                 if bare:
                     of = f"{names[0]}, {'deaths' if kind.is_death else 'hangs'}"
                     others.setdefault(of, []).append((traced.status != bare.status, bool(lacks(traced, bare))))
@@ -320,7 +330,7 @@ def main():
     for name, each in sorted(others.items()):
         print(f"# {name}: another status in {sum(status for status, _ in each)}, a line of the output less in "
               f"{sum(output for _, output in each)} of {len(each)}")
-    print(f"1..{sum(map(len, results.values()))}")
+    print(f"1..{skipped + sum(map(len, results.values()))}")
     return any(sum(right) < 0.95 * len(right) for right in results.values())
 
 
