@@ -172,7 +172,8 @@ bool prologue_distance(const uint8_t *code, size_t size, uint64_t *ret)
 			return false;
 		else
 			distance += (uint64_t)growth;
-		if (growth > 0 && has_set)
+		/* A function with variable arguments makes room for them before it aligns the stack. */
+		if (growth > 0 && has_set && memcmp(code + at, "\x48\x83\xe4\xf0", 4) != 0)
 			break;
 	}
 	*ret = distance;

@@ -57,6 +57,10 @@ Test(prologue, may_align_the_stack_as_its_caller_does)
 	/* push %rbp; mov %rsp,%rbp; push %rbx; and $-16,%rsp; sub $0x30,%rsp */
 	cr_assert(DISTANCE("\x55\x48\x89\xe5\x53\x48\x83\xe4\xf0\x48\x83\xec\x30", &distance));
 	cr_expect_eq(distance, 0x38);
+	/* push %rbp; mov %rsp,%rbp; push %rbx; sub $0x30,%rsp; and $-16,%rsp; sub $0x60,%rsp; sub $0x10,%rsp */
+	cr_assert(DISTANCE("\x55\x48\x89\xe5\x53\x48\x83\xec\x30\x48\x83\xe4\xf0\x48\x83\xec\x60"
+			   "\x48\x83\xec\x10", &distance));
+	cr_expect_eq(distance, 0x98);
 }
 
 Test(prologue, is_refused_if_there_is_no_frame_pointer_or_the_stack_is_realigned)
