@@ -40,7 +40,7 @@ static ALIGNS_STACK void at_exit(int status, void *unused)
 	cupti_note_unseen();
 	lookup_note_unseen();
 	usage_expect_written(stream_count_pending(NULL)); /* libc writes it after this */
-	recorder_end(TF_END_EXIT, status);
+	recorder_exit(status, (uintptr_t)__builtin_frame_address(0));
 }
 
 __attribute__((constructor)) static void load(int argc, char **argv, char **environment)

@@ -161,21 +161,21 @@ int wrap_dlclose(void *handle)
 
 HOOK_EXPORT ALIGNS_STACK void _exit(int status)
 {
-	recorder_end(TF_END_EXIT, status);
+	recorder_exit(status, (uintptr_t)__builtin_frame_address(0));
 	real__exit(status);
 	__builtin_unreachable();
 }
 
 HOOK_EXPORT ALIGNS_STACK void _Exit(int status)
 {
-	recorder_end(TF_END_EXIT, status);
+	recorder_exit(status, (uintptr_t)__builtin_frame_address(0));
 	real__Exit(status);
 	__builtin_unreachable();
 }
 
 HOOK_EXPORT ALIGNS_STACK void quick_exit(int status)
 {
-	recorder_end(TF_END_EXIT, status);
+	recorder_exit(status, (uintptr_t)__builtin_frame_address(0));
 	real_quick_exit(status);
 	__builtin_unreachable();
 }

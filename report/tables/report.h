@@ -137,5 +137,7 @@ struct crash {
 };
 /* False: the process did not end so, or there was no record. */
 bool crash_find(const struct model *m, const struct process *p, struct crash *ret);
+/* Where a rank exited with the status that it has. False: it did not, or there was no record. */
+bool exit_find(const struct model *m, const struct process *p, struct crash *ret);
 /* Appends "signal 11 (SIGSEGV, address 0x0)"; crash NULL: not known. */
 void crash_signal(int signal, const struct crash *crash, struct buffer *ret);

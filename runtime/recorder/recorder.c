@@ -31,6 +31,7 @@
 enum { FREEZE_RESERVE = 1 << 20 };
 
 static char *const *given_environment;
+static bool is_rank;
 
 /* ---- start ---- */
 
@@ -102,6 +103,7 @@ static bool recorder_start_image(void)
 		if (process_options.wakes)
 			wake_start();
 		slow_down_init(given_environment ? given_environment : environ);
+		is_rank = identity_rank(given_environment ? given_environment : environ);
 	}
 	/* Not in a child: the loader's lock may be held by a thread that does not exist in the child. The child
 	 * inherits the results. */
@@ -240,6 +242,30 @@ void recorder_child_ended(int pid, int status)
 	/* A child records its exit code itself, but not the signal that kills it. */
 	if (status & 0x7f)
 		process_line_child(pid, status);
+}
+
+/* A stack costs as much as many a short process; who died first is asked of ranks. */
+static void record_exit(int status, uintptr_t frame)
+{
+	struct thread *t = &thread_self;
+	struct tf_crash exits = {.code = status & 0xff};
+	struct thread_guard guard;
+
+	if (!is_rank || !exits.code || process_is_borrowed() || !process.header || !t->page ||
+	    t->generation != process.generation)
+		return;
+	thread_guard_enter(t, &guard);
+	exits.ticks = clock_now();
+	exits.tid = t->page->chunk.tid;
+	exits.stack = stack_take(t, frame);
+	event_blob(TF_BLOB_CRASH, t->number, &exits, sizeof(exits));
+	thread_guard_leave(t, &guard);
+}
+
+void recorder_exit(int status, uintptr_t frame)
+{
+	record_exit(status, frame);
+	recorder_end(TF_END_EXIT, status);
 }
 
 /* For the other threads, if the caller is not attached: a child that shares the memory and has thread-local storage of

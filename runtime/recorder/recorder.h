@@ -23,6 +23,9 @@ void recorder_before_fork(void);
 /* Records how the image ends; `end` is an enum tf_end. TF_END_NONE cancels it (an exec that failed). */
 void recorder_end(unsigned end, int status);
 
+/* Likewise TF_END_EXIT, and where a rank exits with another status than 0. `frame`: as in stack_take(). */
+void recorder_exit(int status, uintptr_t frame);
+
 /* Records the wait status of a child. */
 void recorder_child_ended(int pid, int status);
 

@@ -169,6 +169,17 @@ if [ -x "$targets/mpi_died" ]; then
 		like "$(cat err)" '^DIED FIRST rank 1 on ' "MPI, $end: who died first"
 		[ $end = segv ] || like "$(cat err)" '^DIED FIRST rank 1 .*, in MPI_Abort' 'MPI_Abort is named'
 	done
+	line_of() { # WORDS: where the program has them
+		grep -nF "$1" "$tests_dir/../targets/mpi_died.c" | cut -d: -f1
+	}
+	exits() { # END STATUS WORDS FUNCTION
+		ranks 3 "$PILLION" -t mpi -o "$1" "$targets/mpi_died" "$1" >out 2>err
+		like "$(cat err)" "^DIED FIRST rank 1 on .*: exit $2 at mpi_died.c:$(line_of "$3") $4; process " \
+			"MPI, $1: the line that ends the rank"
+	}
+	exits exit 3 'exit(3);' check
+	exits _exit 4 '_exit(4);' check
+	exits error '[0-9]+' 'no such rank' main
 else
 	skip 'MPI_Abort' 'built without MPI'
 fi

@@ -121,6 +121,17 @@ static bool has_aborted_ranks(const struct model *m, const struct process *p)
 	return false;
 }
 
+/* A function of MPI whose error is fatal has ended it, and had mpirun end the others before it exited itself. In
+ * another thread, Open MPI exits because mpirun is gone. */
+static bool has_exited_in_mpi(const struct model *m, const struct process *p)
+{
+	struct crash exits;
+	const struct function *call =
+		exit_find(m, p, &exits) && exits.thread ? call_of(m, p, exits.thread) : NULL;
+
+	return call && call->group == TF_GROUP_MPI;
+}
+
 static bool has_several_ranks(const struct model *m)
 {
 	const char *rank = NULL;
@@ -268,7 +279,8 @@ static bool is_death(const struct model *m, const struct process *p)
 	/* It may have exited by a handler of its own. */
 	bool may_answer = is_request(signal_of(m, p)) || !signal_of(m, p);
 
-	if (is_crash(signal_of(m, p)) || has_aborted_ranks(m, p) || was_killed_alone(m, p))
+	if (is_crash(signal_of(m, p)) || has_aborted_ranks(m, p) || has_exited_in_mpi(m, p) ||
+	    was_killed_alone(m, p))
 		return true;
 	return has_failed(m, p) && p->end_ns <= (may_answer ? told_early_ns(m, p, false) : told_ns(m, p)) &&
 	       (process_is_command(m, p) || is_started_rank(m, p));
@@ -279,7 +291,7 @@ bool summary_was_ended(const struct model *m, const struct died *d, bool is_prov
 	const struct trace *t = d->process ? process_last_image(m, d->process)->trace : NULL;
 	bool is_in_call = false;
 
-	if (!t || is_crash(d->signal) || has_aborted_ranks(m, d->process))
+	if (!t || is_crash(d->signal) || has_aborted_ranks(m, d->process) || has_exited_in_mpi(m, d->process))
 		return false;
 	if (d->exception.image)
 		return was_raised_after_signal(m, d);
@@ -494,7 +506,26 @@ static const char *words_of_exit(const struct process *p)
 	return status == 126 ? " (usually a command cannot be executed)" : "";
 }
 
-static void add_end(const struct died *d, const struct crash *crash, struct buffer *out)
+/* Where it exited; NULL: not known. */
+static const struct code_line *line_of_exit(struct rules *r, const struct process *p)
+{
+	struct crash exits;
+	const struct code_line *line =
+		exit_find(r->context->model, p, &exits) ? rule_line(r, exits.image, exits.what.stack) : NULL;
+
+	return line && line->file ? line : NULL;
+}
+
+static void add_exit(const struct process *p, const struct code_line *line, struct buffer *out)
+{
+	buffer_print(out, "%s%s", p->ended, words_of_exit(p));
+	if (!line)
+		return;
+	buffer_print(out, " at %s:%" PRIu32 " ", code_line_file(line->file), line->line);
+	text_shorten(out, line->function, NAME_WIDTH);
+}
+
+static void add_end(const struct died *d, const struct crash *crash, const struct code_line *exits, struct buffer *out)
 {
 	const struct process *p = d->process;
 
@@ -505,7 +536,7 @@ static void add_end(const struct died *d, const struct crash *crash, struct buff
 	else if (p->is_running)
 		buffer_text(out, "calls MPI_Abort");
 	else
-		buffer_print(out, "%s%s", p->ended, words_of_exit(p));
+		add_exit(p, exits, out);
 }
 
 static void add_rank(const struct model *m, const struct process *p, struct buffer *out)
@@ -565,12 +596,14 @@ void summary_died(struct rules *r, const struct died *d, const struct where_plac
 {
 	const struct model *m = r->context->model;
 	const struct process *p = d->process;
+	const struct code_line *exits;
 	struct crash found, *crash;
 	bool has_rank;
 
 	if (!summary_has_died(d))
 		return;
 	crash = !d->exception.image && crash_find(m, p, &found) ? &found : NULL;
+	exits = line_of_exit(r, p);
 	has_rank = *p->rank;
 	buffer_print(out, "%-*s ", SUMMARY_LABEL, d->is_of_ranks ? "DIED FIRST" : "CRASH");
 	if (d->is_of_ranks && has_rank) {
@@ -579,7 +612,7 @@ void summary_died(struct rules *r, const struct died *d, const struct where_plac
 	}
 	if (d->lost)
 		add_lost(r, d, out);
-	add_end(d, crash, out);
+	add_end(d, crash, exits, out);
 	if (!d->is_of_ranks && has_rank) {
 		buffer_text(out, " in ");
 		add_rank(m, p, out);
@@ -592,7 +625,7 @@ void summary_died(struct rules *r, const struct died *d, const struct where_plac
 	text_fit(out, p->command, NAME_WIDTH);
 	buffer_text(out, ", after ");
 	rule_time(out, model_since_origin(m, death_ns(m, d)));
-	if (!crash && !d->exception.image && !add_seen(m, p, place, out))
+	if (!crash && !exits && !d->exception.image && !add_seen(m, p, place, out))
 		add_last(r, p, out);
 	buffer_text(out, "\n");
 }

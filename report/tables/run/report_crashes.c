@@ -13,23 +13,36 @@
 
 enum { REASON_WIDTH = 100 };
 
-/* The last record is valid: the first one was written before the stack was walked. */
-bool crash_find(const struct model *m, const struct process *p, struct crash *ret)
+/* Of an end by a signal, or of an exit. The last record is valid: the first one of a crash was written before the stack
+ * was walked. */
+static bool find_end(const struct model *m, const struct process *p, bool is_exit, struct crash *ret)
 {
 	const struct image *image = &m->images[p->first_image + p->image_count - 1];
 	const struct trace *t = image->trace;
-	bool has_died = !p->is_running && (image->end == TF_END_NONE || image->end == TF_END_ABORT), has = false;
+	struct tf_crash what;
 
-	blobs_each(b, has_died ? t : NULL, TF_BLOB_CRASH)
-		has |= trace_blob(t, b, &ret->what, sizeof(ret->what)) == sizeof(ret->what);
-	if (!has || (p->has_status && (!WIFSIGNALED(p->status) || WTERMSIG(p->status) != ret->what.signal)))
-		return false;
-	ret->image = image;
-	ret->thread = NULL;
-	for (size_t i = 0; i < t->thread_count; i++)
+	*ret = (struct crash){0};
+	blobs_each(b, p->is_running ? NULL : t, TF_BLOB_CRASH) {
+		if (trace_blob(t, b, &what, sizeof(what)) != sizeof(what) || is_exit != !what.signal)
+			continue;
+		ret->what = what;
+		ret->image = image;
+	}
+	for (size_t i = 0; ret->image && i < t->thread_count; i++)
 		if (t->threads[i].tid == ret->what.tid)
 			ret->thread = &t->threads[i];
-	return true;
+	return ret->image;
+}
+
+bool crash_find(const struct model *m, const struct process *p, struct crash *ret)
+{
+	return find_end(m, p, false, ret) && (ret->image->end == TF_END_NONE || ret->image->end == TF_END_ABORT) &&
+	       (!p->has_status || (WIFSIGNALED(p->status) && WTERMSIG(p->status) == ret->what.signal));
+}
+
+bool exit_find(const struct model *m, const struct process *p, struct crash *ret)
+{
+	return find_end(m, p, true, ret) && ret->image->end == TF_END_EXIT && p->exit_status == ret->what.code;
 }
 
 /* An assertion without the program's name and the place, which is the line of the crash; the type of an exception as it

@@ -47,6 +47,16 @@ const char *identity_variable(char *const *environment, const char *name)
 	return NULL;
 }
 
+const char *identity_rank(char *const *environment)
+{
+	static const char *const variables[] = {TF_RANK_VARIABLES};
+	const char *rank = NULL;
+
+	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables) && !rank; i++)
+		rank = identity_variable(environment, variables[i]);
+	return rank;
+}
+
 uint64_t identity_number(const char *digits)
 {
 	uint64_t number = 0;

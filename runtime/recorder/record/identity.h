@@ -41,6 +41,8 @@ void identity_describe(const struct identity *id, struct tf_header *header);
 
 /* Returns the value of NAME, or NULL. Borrowed from the environment. */
 const char *identity_variable(char *const *environment, const char *name);
+/* The number of a rank; NULL: it is none. */
+const char *identity_rank(char *const *environment);
 uint64_t identity_number(const char *digits); /* NULL: 0 */
 
 /* The absolute path of the capture, from PILLION_OUTPUT; expands %p %h %q{ENV} %% unless a launcher has done so.

@@ -27,11 +27,8 @@ static bool is_wanted(const char *name)
 
 static bool is_wanted_rank(char *const *environment)
 {
-	static const char *const variables[] = {TF_RANK_VARIABLES};
-	const char *rank = NULL;
+	const char *rank = identity_rank(environment);
 
-	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables) && !rank; i++)
-		rank = identity_variable(environment, variables[i]);
 	return rank && is_wanted(rank);
 }
 

@@ -42,7 +42,7 @@
 #define TF_BYTE_ORDER 0x01020304u
 /* A reader accepts every minor version of its major version: it skips unknown kinds of slots, blobs and chunks. */
 #define TF_VERSION_MAJOR 1
-#define TF_VERSION_MINOR 22
+#define TF_VERSION_MINOR 23
 
 enum { TF_PAGE = 4096, TF_SLOT = 8, TF_HOST = 64 };
 
@@ -519,7 +519,8 @@ struct tf_child {
 	int32_t status; /* as wait(2) returns it */
 };
 
-/* A thread was about to end its process by this signal. */
+/* A thread was about to end its process by this signal, or, from 1.23 on, a rank to exit: `signal` is 0, `code` its
+ * status. */
 struct tf_crash {
 	uint64_t ticks;
 	uint64_t address; /* that the fault concerns, si_addr; 0 where `code` is not positive */
