@@ -17,10 +17,11 @@
 /* MOST_AFTER: lines of the message, after which no chained traceback is expected any more. */
 enum { LINE_BYTES = 1024, TEXT_BYTES = 6144, MOST_WRITTEN = 64 << 10, MOST_RECORDED = 100, MOST_AFTER = 200 };
 enum { PREFIX_BYTES = 32 };
-enum uncaught_part { IDLE, FRAMES, AFTER };
+/* IGNORED: the traceback of what __del__ or the like has raised, which ends nothing */
+enum uncaught_part { IDLE, FRAMES, AFTER, IGNORED };
 
 #define BEGIN "Traceback (most recent call last):"
-static const char begin[] = BEGIN, file[] = "  File \"";
+static const char begin[] = BEGIN, file[] = "  File \"", ignored[] = "Exception ignored ";
 
 HOT const void *uncaught_caller;
 
@@ -117,7 +118,12 @@ static void take_line(uintptr_t frame)
 	line = without_prefix(line);
 	length = strlen(line);
 	found = strstr(line, begin);
-	if (found && !found[sizeof(begin) - 1]) {
+	if (!strncmp(line, ignored, sizeof(ignored) - 1)) {
+		uncaught.state = IGNORED;
+	} else if (uncaught.state == IGNORED) {
+		if (!found && *line != ' ')
+			uncaught.state = IDLE;
+	} else if (found && !found[sizeof(begin) - 1]) {
 		begin_traceback(found == line);
 	} else if (uncaught.state != AFTER && is_file_line(line)) {
 		if (uncaught.state == IDLE)
@@ -182,12 +188,14 @@ static bool is_interpreter(const void *caller)
 	return false;
 }
 
-/* The first byte of the line that begins a traceback; NULL: none does. A syntax error in the program's own file has
- * only its place. */
+/* The first byte of the line that begins a traceback, or precedes one that is ignored; NULL: none does. A syntax error
+ * in the program's own file has only its place. */
 static const char *traceback_line(const char *bytes, size_t size)
 {
 	const char *found = memmem(bytes, size, begin, sizeof(begin) - 1);
+	const char *before = memmem(bytes, found ? (size_t)(found - bytes) : size, ignored, sizeof(ignored) - 1);
 
+	found = before ?: found;
 	if (!found && size > sizeof(file) && !memcmp(bytes, file, sizeof(file) - 1) && !memmem(bytes, size, ", in ", 5))
 		return bytes;
 	while (found && found > bytes && found[-1] != '\n')
@@ -214,7 +222,10 @@ void uncaught_write(const void *caller, uintptr_t frame, const char *bytes, size
 		from = traceback_line(bytes, size);
 		if (from) {
 			uncaught.writer = &thread_self;
+			/* its line may come in several writes */
 			uncaught.state = IDLE;
+			if (memmem(from, (size_t)(bytes + size - from), ignored, sizeof(ignored) - 1) == from)
+				uncaught.state = IGNORED;
 			uncaught.line_used = 0;
 		}
 	}

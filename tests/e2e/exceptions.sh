@@ -159,6 +159,12 @@ elif kind == "harmless":
     t.join()
 elif kind == "interrupted":
     raise KeyboardInterrupt
+elif kind == "ignored":
+    class Owner:
+        def __del__(self):
+            fn("owner")
+    owner = Owner()  # until the interpreter ends
+    sys.exit(3)
 elif kind == "cancelled":
     try:
         fn("end")
@@ -246,7 +252,7 @@ like "$(cat first)" "^DIED FIRST +signal 9 \\(SIGKILL\\) of worker [0-9]+[;,].*;
 	'a killed worker, before the status of the master'
 ended handled
 like "$(cat first)" "^CRASH +RuntimeError: no more at raises.py:$raised fn; " 'a worker whose end had no consequence'
-for kind in caught logged harmless interrupted cancelled; do
+for kind in caught logged harmless interrupted cancelled ignored; do
 	ended "$kind"
 	unlike "$(cat both)" '^(CRASH|DIED FIRST)' "$kind: none"
 done
