@@ -8,7 +8,8 @@ unset "${!SLURM_@}" PMIX_NAMESPACE PMIX_RANK OMPI_COMM_WORLD_RANK RANK MASTER_AD
 command -v python3 >/dev/null || skip_all 'no python3'
 
 cat >waits.py <<'END'
-import asyncio, ctypes, fcntl, multiprocessing as mp, os, signal, struct, subprocess, sys, time
+import asyncio, ctypes, fcntl, multiprocessing as mp, os, queue as queues, signal, struct, subprocess, sys, threading
+import time
 
 
 def both(a, b):
@@ -161,6 +162,47 @@ def loop():
     asyncio.run(tasks())  # runs the loop
 
 
+async def works(jobs):
+    while True:
+        jobs.task_done() if await jobs.get() else fails("no job")
+
+
+def fails(text):
+    raise ValueError(text)  # fails
+
+
+async def queue():
+    jobs = asyncio.Queue()
+    kept = [asyncio.create_task(works(jobs))]
+    for job in 1, 0, 1:
+        jobs.put_nowait(job)
+    await jobs.join()  # joins the jobs
+
+
+async def later():
+    await asyncio.sleep(0.1)
+    fails("later")
+
+
+async def event():
+    asyncio.create_task(later())
+    await asyncio.Event().wait()  # waits for an event
+
+
+def raised():
+    asyncio.run(queue())
+
+
+def logged():
+    asyncio.run(event())
+
+
+def threads():
+    jobs = queues.Queue()
+    threading.Thread(target=fails, args=("threads",)).start()
+    jobs.get()  # gets nothing
+
+
 def handler():
     signal.signal(signal.SIGUSR1, lambda *_: None)
     socket()
@@ -254,6 +296,15 @@ named pool 2 "waits.py:$(line 'the pool has lost it') waits for a threading.Lock
 named loop 1 \
 	"^DEADLOCK +the main thread at waits.py:$(line 'runs the loop') waits for a wakeup of its event loop, in which \
 2 tasks wait at waits.py:$(line 'both tasks wait') task, 1 at waits.py:$(line 'waits for both') tasks, and no"
+
+# What has ended a task or a thread precedes the wait for it.
+fails="at waits.py:$(line fails) fails,$"
+named raised 1 "^DEADLOCK +after a task ended by ValueError: no job $fails" \
+	"in which 1 task waits at waits.py:$(line 'joins the jobs') queue, and no"
+named logged 1 "^DEADLOCK +after a task ended by ValueError: later $fails" \
+	"1 task waits at waits.py:$(line 'waits for an event') event, and no"
+named threads 1 "^DEADLOCK +after thread [0-9]+ ended by ValueError: threads $fails" \
+	"the main thread at waits.py:$(line 'gets nothing') waits for a threading.Lock, and no other thread"
 
 # The directory's time changes when the launcher has judged whether the program hangs, and removes its claim.
 has_judged() {

@@ -176,6 +176,25 @@ Test(deadlock, the_only_thread)
 	buffer_done(&items[0].wait.tasks);
 }
 
+/* It precedes the wait, masked as command lines are. */
+Test(deadlock, after_what_has_ended_a_task)
+{
+	char raised[] = "ValueError: password=secret";
+	struct look_task tasks[] = {{.tid = 10}, {.tid = 10, .raised = raised}};
+
+	waits(0, "job", 3, "semaphore", 0);
+	looked[0].tasks = tasks;
+	looked[0].task_count = 2;
+	EXPECT_DEADLOCK(1,
+			"DEADLOCK   after a task ended by ValueError: password=[masked],\n"
+			"           the main thread at job.py:3 waits for a semaphore, and no other thread is there to "
+			"wake it; process 10 job\n");
+	looked[0].task_count = 1;
+	EXPECT_DEADLOCK(1,
+			"DEADLOCK   the main thread at job.py:3 waits for a semaphore, and no other thread is there to "
+			"wake it; process 10 job\n");
+}
+
 Test(deadlock, processes_of_ranks)
 {
 	waits(0, "job", 3, "pipe", 0)->rank = "4";

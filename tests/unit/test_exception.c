@@ -11,8 +11,8 @@ CAPTURED_SUITE(exception);
 #define BEGIN (1000 * MS)
 
 /* Stacks of the thread that writes: after the last frame, from threading.py, from a frame of the program that goes on,
- * and from a program that prints with traceback.py within a thread. */
-enum { NO_STACK, GONE, THREAD, CAUGHT, PRINTED, STACKS };
+ * from a program that prints with traceback.py within a thread, and from an event loop that logs. */
+enum { NO_STACK, GONE, THREAD, CAUGHT, PRINTED, LOGGED, STACKS };
 
 static struct writer w;
 static struct writer_thread t;
@@ -30,6 +30,10 @@ static void begin_process(void)
 	writer_python_stack(&t, THREAD, (const uint32_t[]){1, 2, 3}, 3);
 	writer_python_stack(&t, CAUGHT, (const uint32_t[]){2, 3}, 2);
 	writer_python_stack(&t, PRINTED, (const uint32_t[]){4, 1, 3}, 3);
+	writer_python_code(&t, 5, 5, "/lib/python3.11/logging/__init__.py", "StreamHandler.emit");
+	writer_python_code(&t, 6, 6, "/lib/python3.11/asyncio/base_events.py",
+			   "BaseEventLoop.default_exception_handler");
+	writer_python_stack(&t, LOGGED, (const uint32_t[]){5, 6, 2, 3}, 4);
 }
 
 static void raise_one(uint32_t tid, uint64_t ms, uint32_t stack, const char *text)
@@ -122,6 +126,17 @@ Test(exception, threads_write_what_left_them)
 	cr_expect_eq(found.tid, 11);
 	cr_expect_eq(found.at_ns, clock_map_ns(&model.machines[model.processes[0].machine].clock, BEGIN + 5 * MS));
 	cr_expect_eq(found.image, &model.images[0]);
+	exception_done(&found);
+}
+
+/* The program goes on. */
+Test(exception, what_an_event_loop_logs_has_ended_a_task_only)
+{
+	begin_process();
+	raise_one(10, 5, LOGGED, HEAD STEP "ValueError: task\n");
+	cr_expect_not(find());
+	cr_assert(exception_of_loop(&model, &model.processes[0], &found));
+	cr_expect_str_eq(found.text, "ValueError: task");
 	exception_done(&found);
 }
 

@@ -9,17 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/text.h"
 #include "report/base/util.h"
 #include "report/names/attribution.h"
 #include "report/names/python.h"
 #include "report/read/job/command.h"
 #include "runtime/shared/format/trace_python.h"
 
+enum { NAME_WIDTH = 40, TEXT_WIDTH = 100 };
+
 /* ---- whether it was caught ---- */
 
 struct writer {
 	bool is_found, is_bootstrap; /* of the innermost frame that does not merely print */
-	bool has_module;
+	bool has_module, is_loop;
 };
 
 static void visit_writer(void *context, const char *file, const char *function)
@@ -33,18 +36,21 @@ static void visit_writer(void *context, const char *file, const char *function)
 		w->is_bootstrap = text_any(text_ends_with, file, "/threading.py", "/multiprocessing/process.py");
 	w->is_found = true;
 	w->has_module |= !strcmp(function, "<module>");
+	w->is_loop |= text_ends_with(file, "/asyncio/base_events.py") &&
+		      text_ends_with(function, "default_exception_handler");
 }
 
 /* It was, if the program's own frames are still there: threads and workers write what left them, the interpreter when
  * its last frame is gone, and a sys.excepthook when that of the main program is. */
-static bool has_escaped(const struct image *image, const struct tf_exception *head)
+static bool has_escaped(const struct image *image, const struct tf_exception *head, bool *ret_is_of_loop)
 {
 	struct writer w = {0};
 
 	if (!head->stack)
 		return false;
 	python_frames(image->trace, head->stack, &w, visit_writer);
-	return w.is_bootstrap || !w.has_module;
+	*ret_is_of_loop = w.is_loop;
+	return w.is_bootstrap || w.is_loop || !w.has_module;
 }
 
 /* ---- its text ---- */
@@ -128,7 +134,7 @@ static bool read_exception(const struct image *image, const struct blob *b, stru
 	if (size > sizeof(head)) {
 		memcpy(&head, bytes, sizeof(head));
 		bytes[size] = '\0';
-		if (has_escaped(image, &head))
+		if (has_escaped(image, &head, &ret->is_of_loop))
 			parse(bytes + sizeof(head), ret);
 		ret->tid = head.tid;
 		ret->at_ns = head.ticks;
@@ -149,7 +155,8 @@ static bool comes_after(const struct process *p, const struct exception *a, cons
 	return a_is_main != b_is_main ? b_is_main : b->at_ns > a->at_ns;
 }
 
-bool exception_find(const struct model *m, const struct process *p, struct exception *ret)
+/* Of those of event loops, or of the others. */
+static bool find_last(const struct model *m, const struct process *p, bool is_of_loop, struct exception *ret)
 {
 	const struct image *image = &m->images[p->first_image + p->image_count - 1];
 	const struct trace *t = image->trace;
@@ -159,7 +166,7 @@ bool exception_find(const struct model *m, const struct process *p, struct excep
 	blobs_each(b, t, TF_BLOB_EXCEPTION) {
 		if (!read_exception(image, b, &found))
 			continue;
-		if (ret->image && !comes_after(p, ret, &found)) {
+		if (found.is_of_loop != is_of_loop || (ret->image && !comes_after(p, ret, &found))) {
 			exception_done(&found);
 			continue;
 		}
@@ -171,6 +178,30 @@ bool exception_find(const struct model *m, const struct process *p, struct excep
 	if (ret->image)
 		ret->at_ns = clock_map_ns(&m->machines[p->machine].clock, ret->at_ns);
 	return ret->image;
+}
+
+bool exception_find(const struct model *m, const struct process *p, struct exception *ret)
+{
+	return find_last(m, p, false, ret);
+}
+
+bool exception_of_loop(const struct model *m, const struct process *p, struct exception *ret)
+{
+	return find_last(m, p, true, ret);
+}
+
+void exception_print(const struct exception *e, struct buffer *out)
+{
+	text_fit(out, e->text, TEXT_WIDTH);
+	if (!e->file)
+		return;
+	buffer_text(out, " at ");
+	text_fit(out, code_line_file(e->file), NAME_WIDTH);
+	buffer_print(out, ":%" PRIu32, e->line);
+	if (*e->function && *e->function != '<') {
+		buffer_text(out, " ");
+		text_shorten(out, e->function, NAME_WIDTH);
+	}
 }
 
 /* ---- what it says of workers ---- */

@@ -12,12 +12,17 @@ struct exception {
 	char *file; /* of the innermost line of the program, NULL: not known; with the function, "": not known */
 	char *function;
 	uint32_t line;
+	bool is_of_loop; /* of asyncio, which has logged what ended a task or a callback */
 	bool is_of_connection; /* raised by a pipe or a socket of multiprocessing itself */
 };
 
 /* The last one of the main thread that nothing caught, else the last one of another thread: of its last image. False:
  * there is none. The caller frees it by exception_done() in either case. */
 bool exception_find(const struct model *m, const struct process *p, struct exception *ret);
+/* Likewise, the last one that ended a task or a callback of an event loop and that asyncio has logged. */
+bool exception_of_loop(const struct model *m, const struct process *p, struct exception *ret);
+/* Appends "ValueError: message at job.py:3 parse". */
+void exception_print(const struct exception *e, struct buffer *out);
 void exception_done(struct exception *e);
 
 /* Whether its class says that a worker, or what one had to send, is gone. */

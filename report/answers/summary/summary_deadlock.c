@@ -8,6 +8,7 @@
 #include "report/answers/summary/summary_time.h"
 #include "report/answers/where_text.h"
 #include "report/base/text.h"
+#include "report/read/job/command.h"
 
 enum { SHOWN = 3, SHOWN_THREADS = 6, NAME_WIDTH = 40 };
 
@@ -129,14 +130,73 @@ static size_t set_items(const struct where_place *p, uint32_t cycle, const struc
 	return count;
 }
 
+/* "a task ended by ValueError: message at job.py:3 parse" */
+static bool add_raised_task(const struct where_item *item, struct buffer *out)
+{
+	array_each(const struct look_task, task, item->process->tasks, item->process->task_count) {
+		SCOPED(where_stack) frames = {0};
+		SCOPED(exception) raised = {.text = task->raised ? command_mask(task->raised) : NULL};
+		const struct where_frame *line = NULL;
+
+		if (!raised.text)
+			continue;
+		if (item->stack.lines) {
+			where_stack_of_task(&item->stack, item->process, task, &frames);
+			line = where_stack_line(&frames);
+		}
+		if (line && line->line->file) {
+			raised.file = mem_copy_text(line->line->file, strlen(line->line->file));
+			raised.line = line->line->line;
+			raised.function = mem_copy_text(line->line->function, strlen(line->line->function));
+		}
+		buffer_text(out, "a task ended by ");
+		exception_print(&raised, out);
+		return true;
+	}
+	return false;
+}
+
+/* What ended a thread or a task that the others may wait for: "thread 11 ended by ValueError: ...". */
+static bool add_raised(const struct model *m, const struct where_item *item, struct buffer *out)
+{
+	const struct process *p = item->image && !item->is_recorded ? &m->processes[item->image->process] : NULL;
+	SCOPED(exception) e = {0};
+	uint64_t seen_ns;
+
+	if (!p)
+		return false;
+	seen_ns = clock_map_ns(&m->machines[p->machine].clock, item->process->ticks);
+	/* A thread that goes on has caught it. */
+	if (exception_find(m, p, &e) && e.at_ns <= seen_ns &&
+	    (e.tid == p->pid || !look_thread(item->process, e.tid))) {
+		if (e.tid == p->pid)
+			buffer_text(out, "the main thread ended by ");
+		else
+			buffer_print(out, "thread %" PRIu32 " ended by ", e.tid);
+		exception_print(&e, out);
+		return true;
+	}
+	exception_done(&e);
+	if (!exception_of_loop(m, p, &e) || e.at_ns > seen_ns)
+		return add_raised_task(item, out);
+	buffer_text(out, "a task ended by ");
+	exception_print(&e, out);
+	return true;
+}
+
 /* "all 3 threads wait, and nothing else can wake them: the main thread at job.py:3 waits for a semaphore, ...". */
 static void add_set(const struct model *m, const struct where_place *p, uint32_t cycle, struct buffer *out)
 {
 	const struct where_item *items[SHOWN_THREADS];
 	size_t processes, count = set_items(p, cycle, items, SHOWN_THREADS, &processes);
 	size_t shown = count < SHOWN_THREADS ? count : SHOWN_THREADS;
+	SCOPED(buffer) raised = {0};
 
 	buffer_print(out, "%-*s ", SUMMARY_LABEL, "DEADLOCK");
+	for (size_t i = 0; i < shown && !raised.size; i++)
+		add_raised(m, items[i], &raised);
+	if (raised.size)
+		buffer_print(out, "after %s,\n%*s ", raised.data, SUMMARY_LABEL, "");
 	if (processes > 1)
 		buffer_print(out, "all %zu processes wait, and nothing else can wake them: ", processes);
 	else if (count > 1)

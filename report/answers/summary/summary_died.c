@@ -14,7 +14,7 @@
 #include "report/read/job/process_tree.h"
 #include "report/tables/report.h"
 
-enum { NAME_WIDTH = 40, EXCEPTION_WIDTH = 100 };
+enum { NAME_WIDTH = 40 };
 
 static int signal_of(const struct model *m, const struct process *p)
 {
@@ -481,21 +481,6 @@ static void add_crash(struct rules *r, const struct process *p, const struct cra
 	}
 }
 
-/* "ValueError: message at job.py:3 parse" */
-static void add_exception(const struct exception *e, struct buffer *out)
-{
-	text_fit(out, e->text, EXCEPTION_WIDTH);
-	if (!e->file)
-		return;
-	buffer_text(out, " at ");
-	text_fit(out, code_line_file(e->file), NAME_WIDTH);
-	buffer_print(out, ":%" PRIu32, e->line);
-	if (*e->function && *e->function != '<') {
-		buffer_text(out, " ");
-		text_shorten(out, e->function, NAME_WIDTH);
-	}
-}
-
 /* What shells and the loader mean by a status; a program may mean something else. */
 static const char *words_of_exit(const struct process *p)
 {
@@ -530,7 +515,7 @@ static void add_end(const struct died *d, const struct crash *crash, const struc
 	const struct process *p = d->process;
 
 	if (d->exception.image)
-		add_exception(&d->exception, out);
+		exception_print(&d->exception, out);
 	else if (d->signal)
 		crash_signal(d->signal, crash, out);
 	else if (p->is_running)

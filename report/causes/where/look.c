@@ -158,6 +158,17 @@ static void add_task(struct look_process *p, const uint8_t *bytes, size_t size)
 	memcpy(task->frames, bytes + sizeof(struct tf_where_python), task->count * sizeof(*task->frames));
 }
 
+/* Of the last task. */
+static void add_raised(struct look_process *p, const uint8_t *bytes, size_t size)
+{
+	const struct look_thread *t = python_thread(p, bytes, size);
+	const size_t head = sizeof(struct tf_where_python);
+
+	if (t && p->task_count && p->tasks[p->task_count - 1].tid == t->head.tid)
+		mem_replace_text(&p->tasks[p->task_count - 1].raised,
+				 mem_copy_text((const char *)bytes + head, size - head));
+}
+
 static void add_name(struct look_process *p, const uint8_t *bytes, size_t size)
 {
 	const size_t head = sizeof(struct tf_where_python);
@@ -212,6 +223,8 @@ static void add_record(struct look *l, uint32_t kind, const uint8_t *bytes, size
 		add_python(p, bytes, size);
 	else if (kind == TF_WHERE_PYTHON_TASK)
 		add_task(p, bytes, size);
+	else if (kind == TF_WHERE_TASK_RAISED)
+		add_raised(p, bytes, size);
 	else if (kind == TF_WHERE_PYTHON_LOCK)
 		add_lock(p, bytes, size);
 	else if (kind == TF_WHERE_PYTHON_NAME)
@@ -308,8 +321,10 @@ void look_process_done(struct look_process *p)
 		free(p->descriptors[k].link);
 	for (size_t k = 0; k < p->thread_count; k++)
 		free(p->threads[k].python);
-	for (size_t k = 0; k < p->task_count; k++)
+	for (size_t k = 0; k < p->task_count; k++) {
 		free(p->tasks[k].frames);
+		free(p->tasks[k].raised);
+	}
 	free(p->tasks);
 	free(p->executable);
 	free(p->sockets);

@@ -46,6 +46,7 @@ struct look_task { /* of asyncio; `tid`: of the thread that runs its event loop 
 	uint32_t tid;
 	struct tf_python_frame *frames; /* innermost first */
 	size_t count;
+	char *raised; /* "ValueError: message", and the frames of its traceback; NULL: it has not ended so */
 };
 
 struct look_process {

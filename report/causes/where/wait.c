@@ -377,7 +377,7 @@ static void describe_tasks(const struct look_process *p, const struct look_threa
 		SCOPED(where_stack) frames = {0};
 		const struct where_frame *line;
 
-		if (task->tid != t->head.tid || !stack->lines)
+		if (task->tid != t->head.tid || task->raised || !stack->lines)
 			continue;
 		where_stack_of_task(stack, p, task, &frames);
 		line = where_stack_line(&frames);

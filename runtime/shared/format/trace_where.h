@@ -60,6 +60,9 @@ enum tf_where_kind {
 	TF_WHERE_ARGUMENTS = 16,
 	/* as PYTHON_STACK: where a task of asyncio waits, of the event loop that this thread runs */
 	TF_WHERE_PYTHON_TASK = 17,
+	/* struct tf_where_python, then text, "ValueError: message": the task of the PYTHON_TASK record before it has
+	 * ended by that; its frames are those of the traceback. From 1.23 on */
+	TF_WHERE_TASK_RAISED = 18,
 	TF_WHERE_CHILDREN = 15, /* text: the PIDs of its children that have not ended, each with a space */
 	TF_WHERE_PYTHON_NAME = 14, /* struct tf_where_python, then text: the name that Python has for the thread */
 };

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the tasks of an event loop wait. asyncio.tasks has them in a set of weak references. Each task refers to its
- * coroutine, which has the frame in which it was suspended, on whose stack is the coroutine that it awaits. Objects
- * in others are found by their types where their positions differ between versions. 3.14 has its tasks elsewhere. */
+/* Where the tasks of an event loop wait, or what ended them. asyncio.tasks has them in a set of weak references. Each
+ * task refers to its coroutine, which has the frame in which it was suspended, on whose stack is the coroutine that it
+ * awaits. Objects in others are found by their types where their positions differ between versions. 3.14 has its tasks
+ * elsewhere. */
 #include <string.h>
 
 #include "runtime/shared/outside/where_python.h"
 
 enum { TYPE = PYSTACK_TYPE, MODULE_DICT = 16, DICT_KEYS = 32, SET_MASK = 32, SET_TABLE = 40, REFERENT = 16 };
+/* Words of a task, the same in 3.8 to 3.13; offsets in a type, an exception, a traceback, a frame object, a tuple. */
+enum { TASK_EXCEPTION = 6, TYPE_FLAGS = 168, IS_EXCEPTION = 1 << 30, TYPE_NAME = 24, RAISED_ARGUMENTS = 24 };
+enum { TRACE_NEXT = 16, TRACE_FRAME = 24, TRACE_INSTRUCTION = 32, FRAME_INNER = 24, TUPLE_ITEMS = 24 };
 enum { ENTRIES = 1024, TASKS = 4096, SLOTS = 16 * TASKS, AWAITS = 32, TASK_BYTES = 256, NAME_BYTES = 128 };
 /* The attributes of an object are before it, or behind it, or in a dict to which it refers. */
 enum { BEFORE = 32, AROUND = 96, ATTRIBUTES = 8 };
@@ -154,32 +158,101 @@ static void task_record(uint32_t tid, uint64_t coroutine)
 		where_record(TF_WHERE_PYTHON_TASK, &head, sizeof(head), w.frames, w.count * sizeof(*w.frames));
 }
 
-/* The coroutine of a task; 0: it has none. */
-static uint64_t coroutine_of(uint64_t task)
+/* ---- what ended a task ---- */
+
+/* "ValueError: message": of an exception with one argument, a text. False: it is none. */
+static bool describe_raised(uint64_t exception, char *ret, size_t size)
+{
+	uint64_t type = is_address(exception) ? python_word_at(exception + TYPE) : 0, arguments;
+	size_t used;
+	int length;
+
+	if (!is_address(type) || !(python_word_at(type + TYPE_FLAGS) & IS_EXCEPTION))
+		return false;
+	used = where_copy(python.pid, python_word_at(type + TYPE_NAME), ret, NAME_BYTES - 1);
+	ret[used] = '\0';
+	used = strlen(ret);
+	arguments = python_word_at(exception + RAISED_ARGUMENTS);
+	if (!used || python_word_at(arguments + PYSTACK_LENGTH) != 1)
+		return used;
+	length = python_text_read(python_word_at(arguments + TUPLE_ITEMS), ret + used + 2, (unsigned)(size - used - 2));
+	if (length > 0) {
+		memcpy(ret + used, ": ", 2);
+		ret[used + 2 + (size_t)length] = '\0';
+	}
+	return true;
+}
+
+/* The frame of a traceback at the instruction that raised; it may have gone on since. */
+static bool raised_frame_add(struct python_walk *w, uint64_t trace)
+{
+	const struct pystack_layout *l = &python.layout;
+	uint64_t at = python_word_at(trace + TRACE_FRAME), word;
+	char frame[PYSTACK_FRAME_BYTES] = "";
+	int32_t offset = 0, number;
+
+	if (l->version >= 0x30b)
+		at = python_word_at(at + FRAME_INNER);
+	where_copy(python.pid, trace + TRACE_INSTRUCTION, &offset, sizeof(offset));
+	if (where_copy(python.pid, at, frame, sizeof(frame)) < sizeof(frame) * 5 / 8)
+		return false;
+	word = (python_word_in(frame, l->code) & ~(uint64_t)l->tags) + l->start + (uint64_t)offset;
+	number = l->version == 0x30a ? offset / 2 : offset;
+	if (l->start != PYSTACK_NONE)
+		memcpy(frame + l->instruction, &word, sizeof(word));
+	else
+		memcpy(frame + l->instruction, &number, sizeof(number));
+	return python_frame_add(w, frame);
+}
+
+/* Records the traceback of a task, innermost first, and what it raised. */
+static void raised_record(uint32_t tid, uint64_t exception)
+{
+	static struct python_walk w;
+	struct tf_where_python head = {.tid = tid};
+	uint64_t traces[AWAITS], trace = python_word_at(exception + (python.layout.version < 0x30b ? 32 : 40));
+	char text[2 * NAME_BYTES];
+	size_t count = 0;
+
+	if (!describe_raised(exception, text, sizeof(text) - 1))
+		return;
+	for (; is_address(trace) && count < AWAITS; trace = python_word_at(trace + TRACE_NEXT))
+		traces[count++] = trace;
+	w.count = 0;
+	w.is_open = false;
+	while (count && raised_frame_add(&w, traces[count - 1]))
+		count--;
+	where_record(TF_WHERE_PYTHON_TASK, &head, sizeof(head), w.frames, w.count * sizeof(*w.frames));
+	where_record(TF_WHERE_TASK_RAISED, &head, sizeof(head), text, strlen(text));
+}
+
+static void object_record(uint32_t tid, uint64_t task, size_t *found)
 {
 	uint64_t words[TASK_BYTES / 8];
 	size_t count = where_copy(python.pid, task, words, sizeof(words)) / 8;
 
-	if (count < 2 || !is_address(words[1]) || !python_is_type(words[1], "_asyncio.Task"))
-		return 0;
+	if (count <= TASK_EXCEPTION || !is_address(words[1]) || !python_is_type(words[1], "_asyncio.Task"))
+		return;
+	++*found;
+	if (words[TASK_EXCEPTION])
+		raised_record(tid, words[TASK_EXCEPTION]);
 	for (size_t i = 2; i < count; i++)
-		if (is_of_type(words[i], python.coroutine_type))
-			return words[i];
-	return 0;
+		if (is_of_type(words[i], python.coroutine_type)) {
+			task_record(tid, words[i]);
+			return;
+		}
 }
 
 static void set_record(uint32_t tid, uint64_t set)
 {
 	uint64_t slots = python_word_at(set + SET_MASK) + 1, table = python_word_at(set + SET_TABLE);
+	size_t found = 0;
 
-	for (uint64_t i = 0, found = 0; i < slots && i < SLOTS && found < TASKS; i++) {
-		uint64_t reference = python_word_at(table + 16 * i), coroutine;
+	for (uint64_t i = 0; i < slots && i < SLOTS && found < TASKS; i++) {
+		uint64_t reference = python_word_at(table + 16 * i);
 
-		coroutine = is_address(reference) ? coroutine_of(python_word_at(reference + REFERENT)) : 0;
-		if (!coroutine)
-			continue;
-		task_record(tid, coroutine);
-		found++;
+		if (is_address(reference))
+			object_record(tid, python_word_at(reference + REFERENT), &found);
 	}
 }
 
