@@ -139,5 +139,7 @@ struct crash {
 bool crash_find(const struct model *m, const struct process *p, struct crash *ret);
 /* Where a rank exited with the status that it has. False: it did not, or there was no record. */
 bool exit_find(const struct model *m, const struct process *p, struct crash *ret);
+/* Appends "exit 3 at job.c:7 check"; line NULL: not known. */
+void exit_print(const struct process *p, const struct code_line *line, struct buffer *out);
 /* Appends "signal 11 (SIGSEGV, address 0x0)"; crash NULL: not known. */
 void crash_signal(int signal, const struct crash *crash, struct buffer *ret);

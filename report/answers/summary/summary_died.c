@@ -121,15 +121,28 @@ static bool has_aborted_ranks(const struct model *m, const struct process *p)
 	return false;
 }
 
-/* A function of MPI whose error is fatal has ended it, and had mpirun end the others before it exited itself. In
- * another thread, Open MPI exits because mpirun is gone. */
+/* By SIGTERM and the like. */
+static bool is_request(int signal)
+{
+	return signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
+}
+
+/* A function of MPI whose error is fatal has ended it, and had mpirun end the others before it exited itself: not
+ * because it has lost another one that was told to end. In another thread, Open MPI exits because mpirun is gone. */
 static bool has_exited_in_mpi(const struct model *m, const struct process *p)
 {
 	struct crash exits;
 	const struct function *call =
 		exit_find(m, p, &exits) && exits.thread ? call_of(m, p, exits.thread) : NULL;
+	uint64_t at_ns;
 
-	return call && call->group == TF_GROUP_MPI;
+	if (!call || call->group != TF_GROUP_MPI)
+		return false;
+	at_ns = clock_map_ns(&m->machines[p->machine].clock, exits.what.ticks);
+	array_each(const struct process, other, m->processes, m->process_count)
+		if (*other->rank && is_request(signal_of(m, other)) && other->end_ns < at_ns)
+			return false;
+	return true;
 }
 
 static bool has_several_ranks(const struct model *m)
@@ -182,12 +195,6 @@ static bool lost_a_peer(const struct died *d)
 {
 	return d->exception.image &&
 	       text_any(text_has, d->exception.text, "by peer", "Broken pipe", "remote process exited");
-}
-
-/* By SIGTERM and the like. */
-static bool is_request(int signal)
-{
-	return signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
 }
 
 /* Or a worker of its worker, as those of a server of forks are. */
@@ -481,35 +488,6 @@ static void add_crash(struct rules *r, const struct process *p, const struct cra
 	}
 }
 
-/* What shells and the loader mean by a status; a program may mean something else. */
-static const char *words_of_exit(const struct process *p)
-{
-	int status = p->has_status && WIFEXITED(p->status) ? WEXITSTATUS(p->status) : p->exit_status;
-
-	if (status == 127)
-		return " (usually a command or library was not found)";
-	return status == 126 ? " (usually a command cannot be executed)" : "";
-}
-
-/* Where it exited; NULL: not known. */
-static const struct code_line *line_of_exit(struct rules *r, const struct process *p)
-{
-	struct crash exits;
-	const struct code_line *line =
-		exit_find(r->context->model, p, &exits) ? rule_line(r, exits.image, exits.what.stack) : NULL;
-
-	return line && line->file ? line : NULL;
-}
-
-static void add_exit(const struct process *p, const struct code_line *line, struct buffer *out)
-{
-	buffer_print(out, "%s%s", p->ended, words_of_exit(p));
-	if (!line)
-		return;
-	buffer_print(out, " at %s:%" PRIu32 " ", code_line_file(line->file), line->line);
-	text_shorten(out, line->function, NAME_WIDTH);
-}
-
 static void add_end(const struct died *d, const struct crash *crash, const struct code_line *exits, struct buffer *out)
 {
 	const struct process *p = d->process;
@@ -521,7 +499,7 @@ static void add_end(const struct died *d, const struct crash *crash, const struc
 	else if (p->is_running)
 		buffer_text(out, "calls MPI_Abort");
 	else
-		add_exit(p, exits, out);
+		exit_print(p, exits, out);
 }
 
 static void add_rank(const struct model *m, const struct process *p, struct buffer *out)
@@ -588,7 +566,7 @@ void summary_died(struct rules *r, const struct died *d, const struct where_plac
 	if (!summary_has_died(d))
 		return;
 	crash = !d->exception.image && crash_find(m, p, &found) ? &found : NULL;
-	exits = line_of_exit(r, p);
+	exits = !crash && exit_find(m, p, &found) ? rule_line(r, found.image, found.what.stack) : NULL;
 	has_rank = *p->rank;
 	buffer_print(out, "%-*s ", SUMMARY_LABEL, d->is_of_ranks ? "DIED FIRST" : "CRASH");
 	if (d->is_of_ranks && has_rank) {
@@ -610,7 +588,7 @@ void summary_died(struct rules *r, const struct died *d, const struct where_plac
 	text_fit(out, p->command, NAME_WIDTH);
 	buffer_text(out, ", after ");
 	rule_time(out, model_since_origin(m, death_ns(m, d)));
-	if (!crash && !exits && !d->exception.image && !add_seen(m, p, place, out))
+	if (!crash && !(exits && exits->file) && !d->exception.image && !add_seen(m, p, place, out))
 		add_last(r, p, out);
 	buffer_text(out, "\n");
 }

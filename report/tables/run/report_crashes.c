@@ -11,7 +11,7 @@
 #include "report/read/job/command.h"
 #include "report/tables/report.h"
 
-enum { REASON_WIDTH = 100 };
+enum { REASON_WIDTH = 100, NAME_WIDTH = 40 };
 
 /* Of an end by a signal, or of an exit. The last record is valid: the first one of a crash was written before the stack
  * was walked. */
@@ -43,6 +43,25 @@ bool crash_find(const struct model *m, const struct process *p, struct crash *re
 bool exit_find(const struct model *m, const struct process *p, struct crash *ret)
 {
 	return find_end(m, p, true, ret) && ret->image->end == TF_END_EXIT && p->exit_status == ret->what.code;
+}
+
+/* What shells and the loader mean by a status; a program may mean something else. */
+static const char *words_of_exit(const struct process *p)
+{
+	int status = p->has_status && WIFEXITED(p->status) ? WEXITSTATUS(p->status) : p->exit_status;
+
+	if (status == 127)
+		return " (usually a command or library was not found)";
+	return status == 126 ? " (usually a command cannot be executed)" : "";
+}
+
+void exit_print(const struct process *p, const struct code_line *line, struct buffer *out)
+{
+	buffer_print(out, "%s%s", p->ended, words_of_exit(p));
+	if (!line || !line->file)
+		return;
+	buffer_print(out, " at %s:%" PRIu32 " ", code_line_file(line->file), line->line);
+	text_shorten(out, line->function, NAME_WIDTH);
 }
 
 /* An assertion without the program's name and the place, which is the line of the crash; the type of an exception as it
