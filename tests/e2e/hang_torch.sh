@@ -106,6 +106,7 @@ like "$(sed -n 3p summary)" "rank 1, PID [0-9]+: broadcast for .*job.py:$(line b
 rm -rf run.pillion
 PILLION_STATS=summary "$PILLION" -o run "$python" starter.py peer >log 2>&1
 is $? 1 'peer: the status'
-like "$(grep -m 1 '^DIED FIRST' log)" '^DIED FIRST rank 1 on .*: exit 3; ' 'who is gone, not those who have lost it'
+like "$(grep -m 1 '^DIED FIRST' log)" '^DIED FIRST rank 1 on .*: exit 3 at job.py:10 <module>; ' \
+	'who is gone, not those who have lost it'
 
 done_testing
