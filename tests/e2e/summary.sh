@@ -272,7 +272,7 @@ if command -v python3 >/dev/null; then
 		printf '%s\n' 'import time' 'end = time.thread_time() + 0.4' 'while time.thread_time() < end: pass' \
 			>imports/slow_module.py
 		printf '%s\n' 'import time, slow_module' 'end = time.thread_time() + 0.2' \
-			'while time.thread_time() < end: pass' 'time.sleep(5)' >imports/uses.py
+			'while time.thread_time() < end: pass' 'time.sleep(8)' >imports/uses.py
 		recorded imports -s cpu python3 imports/uses.py
 		report stats --summary --json imports.pillion >out 2>err
 		ok 'Python: what imports compute is a part of its own' python3 -c '
