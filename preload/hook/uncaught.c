@@ -17,8 +17,8 @@
 /* MOST_AFTER: lines of the message, after which no chained traceback is expected any more. */
 enum { LINE_BYTES = 1024, TEXT_BYTES = 6144, MOST_WRITTEN = 64 << 10, MOST_RECORDED = 100, MOST_AFTER = 200 };
 enum { PREFIX_BYTES = 32 };
-/* IGNORED: the traceback of what __del__ or the like has raised, which ends nothing */
-enum uncaught_part { IDLE, FRAMES, AFTER, IGNORED };
+/* NOTICE: a line that may announce what __del__ or the like has raised, which ends nothing; IGNORED: its traceback */
+enum uncaught_part { IDLE, FRAMES, AFTER, NOTICE, IGNORED };
 
 #define BEGIN "Traceback (most recent call last):"
 static const char begin[] = BEGIN, file[] = "  File \"", ignored[] = "Exception ignored ";
@@ -108,6 +108,32 @@ static char *without_prefix(char *line)
 	return line + (strncmp(line, uncaught.prefix, length) ? 0 : length);
 }
 
+/* As CPython 3.8 to 3.14 write it: "Exception ignored in: <function O.__del__ at 0x...>". A program may log words that
+ * look alike before what ends it; and "in thread started by" is what has ended a thread. */
+static bool is_notice(const char *line)
+{
+	static const char *const after[] = {"in: <", "in atexit callback", "on calling ctypes callback", "while "};
+
+	if (strncmp(line, ignored, sizeof(ignored) - 1) || !strstr(line, " at 0x"))
+		return false;
+	for (size_t i = 0; i < sizeof(after) / sizeof(*after); i++)
+		if (!strncmp(line + sizeof(ignored) - 1, after[i], strlen(after[i])))
+			return true;
+	return false;
+}
+
+/* The line is of what ends nothing. Only a traceback that directly follows is. */
+static bool is_ignored(const char *line)
+{
+	if (is_notice(line))
+		uncaught.state = NOTICE;
+	else if (uncaught.state == NOTICE && !strcmp(line, begin))
+		uncaught.state = IGNORED;
+	else if (uncaught.state == NOTICE || (uncaught.state == IGNORED && *line != ' '))
+		uncaught.state = IDLE;
+	return uncaught.state == NOTICE || uncaught.state == IGNORED;
+}
+
 static void take_line(uintptr_t frame)
 {
 	size_t length = uncaught.line_used;
@@ -118,12 +144,9 @@ static void take_line(uintptr_t frame)
 	line = without_prefix(line);
 	length = strlen(line);
 	found = strstr(line, begin);
-	if (!strncmp(line, ignored, sizeof(ignored) - 1)) {
-		uncaught.state = IGNORED;
-	} else if (uncaught.state == IGNORED) {
-		if (!found && *line != ' ')
-			uncaught.state = IDLE;
-	} else if (found && !found[sizeof(begin) - 1]) {
+	if (is_ignored(line))
+		return;
+	if (found && !found[sizeof(begin) - 1]) {
 		begin_traceback(found == line);
 	} else if (uncaught.state != AFTER && is_file_line(line)) {
 		if (uncaught.state == IDLE)
@@ -188,8 +211,8 @@ static bool is_interpreter(const void *caller)
 	return false;
 }
 
-/* The first byte of the line that begins a traceback, or precedes one that is ignored; NULL: none does. A syntax error
- * in the program's own file has only its place. */
+/* The first byte of the line that begins a traceback, or may precede one that is ignored; NULL: none does. A syntax
+ * error in the program's own file has only its place. */
 static const char *traceback_line(const char *bytes, size_t size)
 {
 	const char *found = memmem(bytes, size, begin, sizeof(begin) - 1);
@@ -225,7 +248,7 @@ void uncaught_write(const void *caller, uintptr_t frame, const char *bytes, size
 			/* its line may come in several writes */
 			uncaught.state = IDLE;
 			if (memmem(from, (size_t)(bytes + size - from), ignored, sizeof(ignored) - 1) == from)
-				uncaught.state = IGNORED;
+				uncaught.state = NOTICE;
 			uncaught.line_used = 0;
 		}
 	}

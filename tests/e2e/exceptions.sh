@@ -165,6 +165,20 @@ elif kind == "ignored":
             fn("owner")
     owner = Owner()  # until the interpreter ends
     sys.exit(3)
+elif kind == "announced":
+    print("Exception ignored for now: <Owner at 0x1>", file=sys.stderr)
+    fn("announced")
+elif kind == "continued":
+    print("Exception ignored in: <Owner at 0x1>\nit goes on", file=sys.stderr)
+    fn("continued")
+elif kind == "started":
+    import _thread
+    begun = threading.Event()
+    _thread.start_new_thread(lambda: begun.set() or fn("thread"), ())
+    begun.wait()
+    while _thread._count():
+        time.sleep(0.01)
+    sys.exit(2)
 elif kind == "cancelled":
     try:
         fn("end")
@@ -192,7 +206,7 @@ ended() {
 	sed -i 's/^[0-9]*://' first
 }
 
-for kind in redirected file hook prefix threads pool futures thread; do
+for kind in redirected file hook prefix threads pool futures thread announced continued started; do
 	ended "$kind"
 	like "$(cat first)" "^CRASH +RuntimeError: no [a-z]+ at raises.py:$raised fn; process [0-9]+ " \
 		"$kind: the first line"
