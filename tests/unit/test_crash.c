@@ -146,6 +146,34 @@ Test(crash, an_exception_has_its_line_and_function)
 	cr_expect(strstr(summary, "CRASH      RuntimeError: no lines; process 10"), "%s", summary);
 }
 
+/* exit(300) and exit(-1), without a launcher. */
+Test(crash, an_exit_has_the_byte_that_its_parent_sees)
+{
+	static const struct {
+		int status, code;
+		const char *wanted;
+	} cases[] = {{3, 3, "exit 3\n"}, {300, 44, "exit 44\n"}, {-1, 255, "exit 255\n"}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct tf_crash exits = {.ticks = BEGIN + 50 * MS, .tid = 10, .code = cases[i].code};
+		struct writer_thread main;
+		struct crash found;
+		const char *summary;
+		struct writer w;
+
+		writer_init(&w, 1, 10, 1, BEGIN);
+		writer_command(&w, "/home/u/job", "job", 4);
+		writer_thread(&w, &main, 10, "job", 4 * TF_PAGE);
+		writer_event(&main, TF_MARK, 0, BEGIN, 0);
+		writer_blob(&main, TF_BLOB_CRASH, 1, &exits, sizeof(exits));
+		writer_end(&w, TF_END_EXIT, cases[i].status, BEGIN + 50 * MS);
+		summary = summarize(&w, "x.pillion");
+		cr_expect(strstr(summary, cases[i].wanted), "%s", summary);
+		cr_expect(exit_find(context.model, &context.model->processes[0], &found), "exit %d", cases[i].code);
+		forget();
+	}
+}
+
 Test(crash, what_the_kernel_killed_has_its_limit)
 {
 	struct process killed[] = {{.pid = 20, .run = 7, .command = "server", .has_status = true},

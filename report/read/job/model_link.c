@@ -387,7 +387,8 @@ static void describe_end(struct model *m, struct process *p, const struct image 
 {
 	bool has_exited = p->has_status ? !WIFSIGNALED(p->status) : last->end == TF_END_EXIT;
 
-	p->exit_status = !has_exited ? -1 : p->has_status ? WEXITSTATUS(p->status) : last->end_status;
+	/* Without a launcher: what exit() was given, of which its parent sees a byte. */
+	p->exit_status = !has_exited ? -1 : p->has_status ? WEXITSTATUS(p->status) : last->end_status & 0xff;
 	if (p->has_status && WIFSIGNALED(p->status))
 		signal_text(p->ended, sizeof(p->ended), WTERMSIG(p->status));
 	else if (has_exited)
