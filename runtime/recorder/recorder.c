@@ -244,15 +244,16 @@ void recorder_child_ended(int pid, int status)
 		process_line_child(pid, status);
 }
 
-/* A stack costs as much as many a short process; who died first is asked of ranks. */
+/* A stack costs as much as many a short process; who died first is asked of ranks. A forked child may end many times a
+ * second: it gets no trace file for this. */
 static void record_exit(int status, uintptr_t frame)
 {
 	struct thread *t = &thread_self;
 	struct tf_crash exits = {.code = status & 0xff};
 	struct thread_guard guard;
 
-	if (!is_rank || !exits.code || process_is_borrowed() || !process.header || !t->page ||
-	    t->generation != process.generation)
+	if (!is_rank || !exits.code || process_is_borrowed() || !t->page || t->generation != process.generation ||
+	    (!process.header && (process_is_frozen || process_inherited.generations > 1)))
 		return;
 	thread_guard_enter(t, &guard);
 	exits.ticks = clock_now();

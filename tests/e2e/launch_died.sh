@@ -58,6 +58,7 @@ fi
 # Ranks that are preloaded without a launcher, as by srun --pillion: only what they recorded is known.
 cat >alone.c <<'END'
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 static void bad(int *p)
@@ -66,12 +67,16 @@ static void bad(int *p)
 }
 int main(int count, char **words)
 {
+	int rank = atoi(getenv("SLURM_PROCID"));
+	if (rank == 1 && *words[1] == 'r')
+		return fclose(fopen("/dev/null", "r")) ? 1 : 3;
 	usleep(20000);
-	if (atoi(getenv("SLURM_PROCID")) == 1)
+	if (rank == 1)
 		switch (count > 1 ? *words[1] : 0) {
 		case 's': bad(NULL); break;
 		case 'a': abort();
 		case 'e': exit(3);
+		case 'm': _exit(-1);
 		case 'n': exit(127);
 		case 'k': kill(getpid(), SIGKILL);
 		}
@@ -89,14 +94,25 @@ preloaded_ranks() {
 	done
 	report stats --summary "$1.pillion"
 }
-like "$(preloaded_ranks alone_segv s)" '^DIED FIRST rank 1 on .*: signal 11 .*: at alone.c:6 bad; process ' \
+like "$(preloaded_ranks alone_segv s)" '^DIED FIRST rank 1 on .*: signal 11 .*: at alone.c:7 bad; process ' \
 	'no launcher: a crash'
 like "$(preloaded_ranks alone_abort a)" '^DIED FIRST rank 1 on .*: signal 6 \(SIGABRT\)' 'no launcher: abort()'
-like "$(preloaded_ranks alone_exit e)" '^DIED FIRST rank 1 on .*: exit 3; process ' 'no launcher: an exit'
+exit_at() { # WORDS: the line of the program that has them
+	grep -nF "$1" alone.c | cut -d: -f1
+}
+like "$(preloaded_ranks alone_exit e)" \
+	"^DIED FIRST rank 1 on .*: exit 3 at alone.c:$(exit_at 'exit(3)') main; process " \
+	'no launcher: an exit, and its line'
+like "$(preloaded_ranks alone_minus m)" \
+	"^DIED FIRST rank 1 on .*: exit 255 at alone.c:$(exit_at '_exit(-1)') main; process " \
+	'no launcher: exit(-1) is 255 for a parent'
+returned=$(preloaded_ranks alone_return r)
+like "$returned" '^DIED FIRST rank 1 on .*: exit 3; process ' 'no launcher: a status that main() returns'
+unlike "$returned" 'last recorded: thread' 'no launcher: no thread where nothing is known of it'
 like "$(report stats --summary alone_exit.pillion)" '2 processes, exit 3$' \
 	'no launcher: the end is that of the rank that failed'
 like "$(preloaded_ranks alone_none n)" \
-	'^DIED FIRST rank 1 on .*: exit 127 \(usually a command or library was not found\); ' \
+	'^DIED FIRST rank 1 on .*: exit 127 \(usually a command or library was not found\) at alone.c' \
 	'no launcher: what a shell or the loader usually means'
 like "$(preloaded_ranks alone_kill k)" '^DIED FIRST rank 1 on .*: killed; process ' 'no launcher: SIGKILL of one rank'
 unlike "$(preloaded_ranks alone_well w)" '^(CRASH|DIED FIRST)' 'no launcher: nothing has died'

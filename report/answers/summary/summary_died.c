@@ -432,6 +432,7 @@ static void add_last(struct rules *r, const struct process *p, struct buffer *ou
 	const struct image *image = process_last_image(m, p);
 	struct last last = {0};
 	const struct function *call;
+	SCOPED(buffer) line = {0};
 
 	for (size_t i = 0; image->trace && i < image->trace->thread_count; i++) {
 		struct last its;
@@ -443,13 +444,15 @@ static void add_last(struct rules *r, const struct process *p, struct buffer *ou
 	if (!last.thread)
 		return;
 	call = call_of(m, p, last.thread);
+	if (last.stack)
+		add_line(r, image, last.stack, &line);
+	if (!call && !*buffer_string(&line))
+		return;
 	if (call)
 		buffer_print(out, ", in %s", call->name);
 	buffer_print(out, "; last recorded: thread %" PRIu32, last.thread->tid);
-	if (last.stack) {
-		buffer_text(out, ", ");
-		add_line(r, image, last.stack, out);
-	}
+	if (*buffer_string(&line))
+		buffer_print(out, ", %s", line.data);
 }
 
 /* Where the launcher saw it call MPI_Abort. False: it did not. */
