@@ -474,8 +474,8 @@ static void price_line(struct costs *costs, struct finding *f)
 	} else if (f->saves.saved_ns > f->cost_ns && f->rule->flags & RULE_REMOVED) {
 		f->cost_ns = is_own ? f->saves.high_ns : f->saves.saved_ns;
 		f->cost_ns = f->saves.cost_ns > f->cost_ns ? f->saves.cost_ns : f->cost_ns;
-		buffer_print(&f->text, "%s%s takes ", f->text.size ? "; " : "",
-			     is_own ? "in all processes that" : "all that its line does");
+		buffer_print(&f->text, "%s%s ", f->text.size ? "; " : "",
+			     is_own ? "of the run, it takes all processes at most" : "all that its line does takes");
 		rule_time(&f->text, f->cost_ns);
 	} else if (f->saves.saved_ns > f->cost_ns && !is_sync) { /* without a wait for a device, more overlaps */
 		fix_first_limit(&f->saves, f->cost_ns);

@@ -477,6 +477,12 @@ import json
 rows = json.load(open("found.json"))["rows"]
 edits = [r["Edit"] for r in rows if r.get("Rule") == "process_transfer" and r.get("Edit")]
 print(*("recv" in edit and "dumps" in edit for edit in edits))')" 'True' 'what is sent is priced with those who read it'
+is "$("$python" -c '
+import json
+rows = json.load(open("found.json"))["rows"]
+texts = [r["Text"] for r in rows if r.get("Rule") == "process_transfer" and r.get("Edit")]
+print(*("; of the run, it takes all processes at most " in text or "takes" not in text for text in texts))')" \
+	'True' 'what all processes have of it is a part of the run'
 
 report whatif -f csv copies.pillion 'function~deepcopy=0' 'function~nothing=0' >edit.csv 2>err
 is "$? $(tail -n +2 edit.csv | wc -l)" '1 1' 'whatif: a library has a price, what is not there has none'
