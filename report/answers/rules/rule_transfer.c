@@ -30,7 +30,7 @@ struct transfers {
 	struct aggregate aggregate;
 	struct map known; /* (stack, image) -> 1 + flags */
 	struct map named; /* likewise, whose function is in `functions` */
-	struct texts functions; /* of libraries, that serialize what is sent, or read it: "reduction.py:dumps" */
+	struct texts functions; /* of libraries, that serialize what is sent, or read it; see name_function */
 	struct transfer_sum *sums; /* by process */
 };
 
@@ -41,9 +41,25 @@ static bool is_transfer_file(const char *file)
 			"/loky/backend/reduction.py");
 }
 
+/* multiprocessing.connection.wait serializes and reads nothing. */
+static bool is_wait(const char *file, const char *function)
+{
+	return text_has(file, "/multiprocessing/connection.py") && !strcmp(function, "wait");
+}
+
+/* "multiprocessing/reduction.py:dumps": a file of the user's may have the same name. */
+static void name_function(const char *file, const char *function, struct buffer *ret)
+{
+	const char *from = path_name(file);
+
+	for (from -= from > file; from > file && from[-1] != '/'; from--)
+		;
+	buffer_print(ret, "%s:%s", from, function);
+}
+
 /* Frames of serialization, inside of which there is none of the user's code. */
 struct transfer_reading {
-	bool is_transfer, is_users, is_import;
+	bool is_transfer, is_users, is_other; /* is_other: an import, or waits */
 	struct buffer *name; /* NULL, or of the innermost function of serialization */
 };
 
@@ -51,9 +67,9 @@ static void read_transfer(void *context, const char *file, const char *function)
 {
 	struct transfer_reading *r = context;
 
-	r->is_import |= attribution_is_import(file, function);
+	r->is_other |= attribution_is_import(file, function) || is_wait(file, function);
 	if (r->name && !r->is_users && !r->is_transfer && is_transfer_file(file))
-		buffer_print(r->name, "%s:%s", path_name(file), function);
+		name_function(file, function, r->name);
 	r->is_transfer |= !r->is_users && is_transfer_file(file);
 	r->is_users |= !attribution_is_library(file);
 }
@@ -81,7 +97,7 @@ static unsigned transfer_flags(struct transfers *t, const struct image *image, u
 	if (!*known) {
 		python_frames(image->trace, stack, &reading, read_transfer);
 		*known = 1 + (reading.is_users ? IS_USERS : 0);
-		if (trace_definition(image->trace, TF_BLOB_PYTHON_STACK, stack) && !reading.is_import)
+		if (trace_definition(image->trace, TF_BLOB_PYTHON_STACK, stack) && !reading.is_other)
 			*known += reading.is_transfer ? IS_TRANSFER : message_flags(t, image, stack);
 	}
 	return (unsigned)(*known - 1);
