@@ -8,8 +8,8 @@ unset "${!SLURM_@}" PMIX_NAMESPACE PMIX_RANK OMPI_COMM_WORLD_RANK RANK MASTER_AD
 command -v python3 >/dev/null || skip_all 'no python3'
 
 cat >waits.py <<'END'
-import asyncio, ctypes, fcntl, multiprocessing as mp, os, queue as queues, signal, struct, subprocess, sys, threading
-import time
+import asyncio, ctypes, fcntl, logging, multiprocessing as mp, os, queue as queues, signal, struct, subprocess
+import sys, threading, time
 
 
 def both(a, b):
@@ -203,6 +203,19 @@ def threads():
     jobs.get()  # gets nothing
 
 
+def logs():
+    try:
+        fails("caught")
+    except ValueError:
+        logging.exception("logs")
+
+
+def caught():
+    jobs = queues.Queue()
+    threading.Thread(target=logs).start()
+    jobs.get()
+
+
 def handler():
     signal.signal(signal.SIGUSR1, lambda *_: None)
     socket()
@@ -305,6 +318,12 @@ named logged 1 "^DEADLOCK +after a task ended by ValueError: later $fails" \
 	"1 task waits at waits.py:$(line 'waits for an event') event, and no"
 named threads 1 "^DEADLOCK +after thread [0-9]+ ended by ValueError: threads $fails" \
 	"the main thread at waits.py:$(line 'gets nothing') waits for a threading.Lock, and no other thread"
+
+# What the program has caught has ended nothing.
+for name in caught; do
+	named "$name" 1 '^DEADLOCK +the main thread at waits.py:'
+	unlike "$(cat summary)" 'ended by' "$name: nothing was ended"
+done
 
 # The directory's time changes when the launcher has judged whether the program hangs, and removes its claim.
 has_judged() {

@@ -11,8 +11,9 @@ CAPTURED_SUITE(exception);
 #define BEGIN (1000 * MS)
 
 /* Stacks of the thread that writes: after the last frame, from threading.py, from a frame of the program that goes on,
- * from a program that prints with traceback.py within a thread, and from an event loop that logs. */
-enum { NO_STACK, GONE, THREAD, CAUGHT, PRINTED, LOGGED, STACKS };
+ * from a program that prints with traceback.py within a thread, from an event loop that logs, and from a function of a
+ * thread that logs. */
+enum { NO_STACK, GONE, THREAD, CAUGHT, PRINTED, LOGGED, HANDLED, STACKS };
 
 static struct writer w;
 static struct writer_thread t;
@@ -34,6 +35,7 @@ static void begin_process(void)
 	writer_python_code(&t, 6, 6, "/lib/python3.11/asyncio/base_events.py",
 			   "BaseEventLoop.default_exception_handler");
 	writer_python_stack(&t, LOGGED, (const uint32_t[]){5, 6, 2, 3}, 4);
+	writer_python_stack(&t, HANDLED, (const uint32_t[]){5, 2, 1}, 3);
 }
 
 static void raise_one(uint32_t tid, uint64_t ms, uint32_t stack, const char *text)
@@ -126,6 +128,17 @@ Test(exception, threads_write_what_left_them)
 	cr_expect_eq(found.tid, 11);
 	cr_expect_eq(found.at_ns, clock_map_ns(&model.machines[model.processes[0].machine].clock, BEGIN + 5 * MS));
 	cr_expect_eq(found.image, &model.images[0]);
+	cr_expect(found.is_last);
+	exception_done(&found);
+}
+
+/* Its thread may go on, or have gone on until its end. */
+Test(exception, what_a_function_of_a_thread_logs_is_not_known_to_be_the_last)
+{
+	begin_process();
+	raise_one(11, 5, HANDLED, HEAD STEP "ValueError: handled\n");
+	cr_assert(find());
+	cr_expect_not(found.is_last);
 	exception_done(&found);
 }
 

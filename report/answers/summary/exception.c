@@ -42,14 +42,15 @@ static void visit_writer(void *context, const char *file, const char *function)
 
 /* It was, if the program's own frames are still there: threads and workers write what left them, the interpreter when
  * its last frame is gone, and a sys.excepthook when that of the main program is. */
-static bool has_escaped(const struct image *image, const struct tf_exception *head, bool *ret_is_of_loop)
+static bool has_escaped(const struct image *image, const struct tf_exception *head, struct exception *ret)
 {
 	struct writer w = {0};
 
 	if (!head->stack)
 		return false;
 	python_frames(image->trace, head->stack, &w, visit_writer);
-	*ret_is_of_loop = w.is_loop;
+	ret->is_last = w.is_bootstrap || !w.is_found;
+	ret->is_of_loop = w.is_loop;
 	return w.is_bootstrap || w.is_loop || !w.has_module;
 }
 
@@ -134,7 +135,7 @@ static bool read_exception(const struct image *image, const struct blob *b, stru
 	if (size > sizeof(head)) {
 		memcpy(&head, bytes, sizeof(head));
 		bytes[size] = '\0';
-		if (has_escaped(image, &head, &ret->is_of_loop))
+		if (has_escaped(image, &head, ret))
 			parse(bytes + sizeof(head), ret);
 		ret->tid = head.tid;
 		ret->at_ns = head.ticks;

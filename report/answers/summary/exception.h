@@ -12,6 +12,7 @@ struct exception {
 	char *file; /* of the innermost line of the program, NULL: not known; with the function, "": not known */
 	char *function;
 	uint32_t line;
+	bool is_last;	 /* no frame of the program was left, or what started its thread or worker wrote it */
 	bool is_of_loop; /* of asyncio, which has logged what ended a task or a callback */
 	bool is_of_connection; /* raised by a pipe or a socket of multiprocessing itself */
 };

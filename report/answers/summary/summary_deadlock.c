@@ -166,9 +166,9 @@ static bool add_raised(const struct model *m, const struct where_item *item, str
 	if (!p)
 		return false;
 	seen_ns = clock_map_ns(&m->machines[p->machine].clock, item->process->ticks);
-	/* A thread that goes on has caught it. */
+	/* A thread that goes on has caught it; one whose frames were still there has merely logged it. */
 	if (exception_find(m, p, &e) && e.at_ns <= seen_ns &&
-	    (e.tid == p->pid || !look_thread(item->process, e.tid))) {
+	    (e.tid == p->pid || (e.is_last && !look_thread(item->process, e.tid)))) {
 		if (e.tid == p->pid)
 			buffer_text(out, "the main thread ended by ");
 		else
