@@ -216,6 +216,16 @@ def caught():
     jobs.get()
 
 
+async def handled():
+    kept = [asyncio.create_task(later())]
+    await asyncio.gather(*kept, return_exceptions=True)
+    await asyncio.Event().wait()
+
+
+def kept():
+    asyncio.run(handled())
+
+
 def handler():
     signal.signal(signal.SIGUSR1, lambda *_: None)
     socket()
@@ -319,8 +329,8 @@ named logged 1 "^DEADLOCK +after a task ended by ValueError: later $fails" \
 named threads 1 "^DEADLOCK +after thread [0-9]+ ended by ValueError: threads $fails" \
 	"the main thread at waits.py:$(line 'gets nothing') waits for a threading.Lock, and no other thread"
 
-# What the program has caught has ended nothing.
-for name in caught; do
+# What the program has caught, or taken from a task, has ended nothing.
+for name in caught kept; do
 	named "$name" 1 '^DEADLOCK +the main thread at waits.py:'
 	unlike "$(cat summary)" 'ended by' "$name: nothing was ended"
 done

@@ -12,6 +12,7 @@ enum { TYPE = PYSTACK_TYPE, MODULE_DICT = 16, DICT_KEYS = 32, SET_MASK = 32, SET
 enum { TASK_EXCEPTION = 6, TYPE_FLAGS = 168, IS_EXCEPTION = 1 << 30, TYPE_NAME = 24, RAISED_ARGUMENTS = 24 };
 enum { TRACE_NEXT = 16, TRACE_FRAME = 24, TRACE_INSTRUCTION = 32, FRAME_INNER = 24, TUPLE_ITEMS = 24 };
 enum { ENTRIES = 1024, TASKS = 4096, SLOTS = 16 * TASKS, AWAITS = 32, TASK_BYTES = 256, NAME_BYTES = 128 };
+enum { TASK_FINISHED = 2 }; /* a state */
 /* The attributes of an object are before it, or behind it, or in a dict to which it refers. */
 enum { BEFORE = 32, AROUND = 96, ATTRIBUTES = 8 };
 
@@ -226,6 +227,16 @@ static void raised_record(uint32_t tid, uint64_t exception)
 	where_record(TF_WHERE_TASK_RAISED, &head, sizeof(head), text, strlen(text));
 }
 
+/* Whether asyncio would log it: nobody has retrieved it. The flag is in the upper half of the word with the state,
+ * before which are pointers only: their lower halves are other numbers. */
+static bool is_unretrieved(const uint64_t *words, size_t count)
+{
+	for (size_t i = TASK_EXCEPTION + 1; i < count; i++)
+		if ((uint32_t)words[i] == TASK_FINISHED)
+			return words[i] >> 32 & 1;
+	return false;
+}
+
 static void object_record(uint32_t tid, uint64_t task, size_t *found)
 {
 	uint64_t words[TASK_BYTES / 8];
@@ -234,7 +245,7 @@ static void object_record(uint32_t tid, uint64_t task, size_t *found)
 	if (count <= TASK_EXCEPTION || !is_address(words[1]) || !python_is_type(words[1], "_asyncio.Task"))
 		return;
 	++*found;
-	if (words[TASK_EXCEPTION])
+	if (words[TASK_EXCEPTION] && is_unretrieved(words, count))
 		raised_record(tid, words[TASK_EXCEPTION]);
 	for (size_t i = 2; i < count; i++)
 		if (is_of_type(words[i], python.coroutine_type)) {
