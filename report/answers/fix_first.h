@@ -25,7 +25,8 @@ struct fix_first_cause {
 	struct buffer text;	   /* with the line */
 	const struct code_line *line; /* as in struct finding */
 	struct buffer called_from; /* of the line, see caller.h; the caller fills it in */
-	struct fix_first_frame frames[FIX_FRAMES]; /* the outermost first; the last one is at the line */
+	/* The outermost first; the last one is at the line, or the first one if most below that is linear algebra. */
+	struct fix_first_frame frames[FIX_FRAMES];
 	size_t frame_count;
 	char *callee;	    /* what the line calls of a library; "", NULL: not known */
 	struct buffer edit; /* as `whatif` takes it, for the saving; empty: none */

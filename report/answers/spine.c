@@ -31,7 +31,7 @@ static bool is_counted(const struct spine_finder *f, size_t time)
 {
 	const struct own_stack *stack = &f->own->stacks[f->times[time].stack];
 
-	return f->with_model || !(stack->is_model || stack->is_product);
+	return f->with_model || !(stack->is_model || stack->is_algebra);
 }
 
 /* Each function once a stack. */
@@ -244,8 +244,8 @@ static void add_own_line(const struct spine_finder *f, uint64_t least_ns, struct
 			ret->own_callee = (uint32_t)callee->b;
 }
 
-/* Products of matrices below a function, if they do not count. */
-static uint64_t products_below(const struct spine_finder *f, uint32_t function)
+/* Linear algebra below a function, if it does not count. */
+static uint64_t algebra_below(const struct spine_finder *f, uint32_t function)
 {
 	uint64_t ns = 0;
 
@@ -255,7 +255,7 @@ static uint64_t products_below(const struct spine_finder *f, uint32_t function)
 
 		while (at < count && frames[at].function != function)
 			at++;
-		ns += at < count && !is_counted(f, i) && f->own->stacks[f->times[i].stack].is_product ? f->times[i].ns
+		ns += at < count && !is_counted(f, i) && f->own->stacks[f->times[i].stack].is_algebra ? f->times[i].ns
 												     : 0;
 	}
 	return ns;
@@ -278,7 +278,7 @@ static void spine_find(struct spine_finder *f, uint32_t place, struct spine *ret
 		before = next;
 		functions[ret->count++] = next;
 	}
-	ret->product_ns = products_below(f, (uint32_t)functions[ret->count - 1]);
+	ret->algebra_ns = algebra_below(f, (uint32_t)functions[ret->count - 1]);
 	for (size_t i = 0; i < ret->count; i++) {
 		uint32_t function = (uint32_t)functions[ret->count - 1 - i];
 

@@ -31,7 +31,7 @@ struct spine {
 	struct spine_frame frames[SPINE_FRAMES]; /* the outermost first; the last one is the place */
 	size_t count;
 	uint64_t drop_ns;
-	uint64_t product_ns; /* products of matrices below the outermost frame, if they are not in its ns */
+	uint64_t algebra_ns; /* linear algebra below the outermost frame, if it is not in its ns */
 	uint32_t callee; /* what most of the place's own time is in: a text of the own stacks; 0: nothing */
 };
 
@@ -39,7 +39,7 @@ struct spine {
  * those that are not below the first one, then those that are; at most SPINES. Each ends where an earlier one begins.
  * None has a drop below `least_ns`. Drops that differ by less than their standard error, where a sample stands for
  * `sample_ns`, are equal: of these, that of the function with most time below it is the largest. What a model takes,
- * and products of matrices, are no place, unless with_model; but a place whose time is mostly theirs has the line of
+ * and linear algebra, are no place, unless with_model; but a place whose time is mostly theirs has the line of
  * that. Returns how many. */
 size_t spines_find(const struct own_stacks *own, const struct spine_time *times, size_t count, bool with_model,
 		   uint64_t least_ns, uint64_t sample_ns, struct spine *ret);

@@ -18,9 +18,9 @@ enum spines_of { SPINES_OWN, SPINES_WITH_MODEL, SPINES_FOREIGN };
 struct role_spines {
 	struct spine_time *times, *imports;
 	size_t count, import_count;
-	/* Without imports. model_ns: in the network, its gradients, its optimizer; product_ns: in products of matrices
+	/* Without imports. model_ns: in the network, its gradients, its optimizer; algebra_ns: in linear algebra
 	 * elsewhere */
-	uint64_t all_ns, model_ns, product_ns, end_ns;
+	uint64_t all_ns, model_ns, algebra_ns, end_ns;
 	struct spine found[SPINES];
 	size_t found_count;
 	bool is_foreign;
@@ -58,8 +58,8 @@ static void find_spines(struct choice *k, const struct role *r, enum spines_of o
 			ret->end_ns += r->stacks[i].ns;
 		if (own->is_model)
 			ret->model_ns += r->stacks[i].ns;
-		if (own->is_product)
-			ret->product_ns += r->stacks[i].ns;
+		if (own->is_algebra)
+			ret->algebra_ns += r->stacks[i].ns;
 		if (own->count && own->is_foreign == is_foreign && !own->is_end) /* the end is no place */
 			ret->times[ret->count++] = (struct spine_time){stack, r->stacks[i].ns};
 	}
@@ -181,19 +181,20 @@ static bool add_role(const struct choice *k, const struct role *r, bool is_claus
 	return waiting || is_clause;
 }
 
-static void frames_words(struct fix_first_cause *cause)
+/* is_algebra: most of what passes through the outermost one is not the place's. */
+static void frames_words(bool is_algebra, struct fix_first_cause *cause)
 {
 	const struct fix_first_frame *outer = &cause->frames[0], *place = &cause->frames[cause->frame_count - 1];
 
 	buffer_text(&cause->text, cause->frame_count > 1 ? " pass through " : " at ");
 	frame_words(outer, cause->frame_count > 1 ? "" : cause->callee, &cause->text);
-	if (cause->frame_count > 1) {
+	if (cause->frame_count > 1 && !is_algebra) {
 		buffer_text(&cause->text, " down to ");
 		frame_words(place, cause->callee, &cause->text);
 	}
 }
 
-static void spine_words(const struct choice *k, const struct role *r, const struct role_spines *s,
+static void spine_words(const struct choice *k, const struct role *r, const struct role_spines *s, bool is_algebra,
 			struct fix_first_cause *cause)
 {
 	const struct fix_first_frame *outer = &cause->frames[0];
@@ -217,7 +218,7 @@ static void spine_words(const struct choice *k, const struct role *r, const stru
 	else if (is_program && !is_told)
 		buffer_print(&cause->text, " in %s", outer->function);
 	else if (!is_program)
-		frames_words(cause);
+		frames_words(is_algebra, cause);
 	if (is_program && cause->frame_count > 1) {
 		buffer_text(&cause->text, ", ");
 		rule_time(&cause->text, cause->frames[1].ns);
@@ -231,9 +232,9 @@ static void spine_words(const struct choice *k, const struct role *r, const stru
 	if (s->model_ns * 100 >= cpu_ns)
 		buffer_print(&cause->rest, "; the model itself takes %.0f %% of the CPU time",
 			     100 * (double)s->model_ns / (double)cpu_ns);
-	if (s->product_ns * 100 >= cpu_ns)
-		buffer_print(&cause->rest, "; products of matrices take %.0f %% of the CPU time",
-			     100 * (double)s->product_ns / (double)cpu_ns);
+	if (s->algebra_ns * 100 >= cpu_ns)
+		buffer_print(&cause->rest, "; linear algebra takes %.0f %% of the CPU time",
+			     100 * (double)s->algebra_ns / (double)cpu_ns);
 	if (s->end_ns * 100 >= cpu_ns * END_PERCENT)
 		buffer_print(&cause->rest,
 			     "; with their part of the program's end, which takes %.0f %% of the CPU time",
@@ -260,8 +261,17 @@ static void edit_words(const struct choice *k, const uint32_t *functions, size_t
 	buffer_text(ret, "=0");
 }
 
+/* The part of a saving below the outermost function that is beside linear algebra. */
+static uint64_t beside_algebra(const struct spine *spine, uint64_t ns)
+{
+	uint64_t cpu_ns = spine->frames[0].ns;
+
+	return spine->algebra_ns ? (uint64_t)((double)ns * (double)cpu_ns / (double)(cpu_ns + spine->algebra_ns)) : ns;
+}
+
 /* A caller need not carry all of the place's time, so each has the time that passes through it or the place. Those in
- * between may also be around other things: they have no more than the outermost one, whose price this is. */
+ * between may also be around other things: they have no more than the outermost one, whose price this is. A change of
+ * the place saves nothing of the linear algebra that is elsewhere below the outermost one. */
 static void price_frames(struct choice *k, const struct spine *spine, struct fix_first_cause *cause)
 {
 	uint32_t pair[2] = {spine->frames[0].function, spine->frames[spine->count - 1].function};
@@ -279,10 +289,11 @@ static void price_frames(struct choice *k, const struct spine *spine, struct fix
 	}
 	edit_words(k, pair, cause->saves.saved_ns > outer.saved_ns || cause->saves.low_ns < outer.low_ns ? 2 : 1,
 		   &cause->edit);
+	cause->saves.low_ns = beside_algebra(spine, cause->saves.low_ns);
 }
 
-/* What devices do, and the waits for them, are causes by themselves: then what computes is worth its CPU time. Products
- * of matrices are as fast as their library, so that the part beside them is what can be made faster. */
+/* What devices do, and the waits for them, are causes by themselves: then what computes is worth its CPU time. Linear
+ * algebra is as fast as its library, so that the part beside it is what can be made faster. */
 static uint64_t worth_of(const struct role *r, const struct spine *spine, const struct saving *saves)
 {
 	uint64_t ns = 0, cpu_ns = spine->frames[0].ns, most;
@@ -292,7 +303,7 @@ static uint64_t worth_of(const struct role *r, const struct spine *spine, const 
 	ns = role_wall_ns(r, ns);
 	most = ns < saves->saved_ns ? saves->saved_ns - ns : 0;
 	most = ns ? smaller_of(most, role_wall_ns(r, cpu_ns)) : most;
-	return (uint64_t)((double)most * (double)cpu_ns / (double)(cpu_ns + spine->product_ns) / 2);
+	return beside_algebra(spine, most) / 2;
 }
 
 /* Time in which a role waits for its input or its clients. */
@@ -312,8 +323,12 @@ static void limit_to_work(const struct choice *k, const struct role *r, struct f
 
 	if (!ns)
 		return;
-	if (cause->saves.high_ns > most)
+	if (cause->saves.high_ns > most) {
+		uint64_t low_ns = cause->saves.low_ns;
+
 		function_interval(most, &cause->saves);
+		cause->saves.low_ns = smaller_of(cause->saves.low_ns, low_ns);
+	}
 	for (size_t i = 0; i < cause->frame_count; i++)
 		if (cause->frames[i].ns > most)
 			cause->frames[i].ns = most;
@@ -358,7 +373,8 @@ static bool propose_spine(struct choice *k, const struct role *r, const struct r
 					.callee = k->own.texts.items[spine->callee],
 					.role = s->is_foreign ? NULL : r,
 					.place = spine->frames[spine->count - 1].function};
-	bool is_told;
+	/* mostly linear algebra, which need not be the place's: then what is said is about the outermost function */
+	bool is_algebra = spine->algebra_ns > spine->frames[0].ns, is_told;
 
 	/* by CPU time, so that a busy machine changes nothing */
 	if (spine->frames[0].ns < FIX_NS)
@@ -368,15 +384,15 @@ static bool propose_spine(struct choice *k, const struct role *r, const struct r
 	limit_to_work(k, r, &cause);
 	cause.callee = mem_copy_text(cause.callee, strlen(cause.callee));
 	/* of threads and processes of one program without lines, one stays */
-	cause.line = place_line(k, &spine->frames[s->is_foreign ? 0 : spine->count - 1]);
+	cause.line = place_line(k, &spine->frames[s->is_foreign || is_algebra ? 0 : spine->count - 1]);
 	cause.worth_ns = worth_of(r, spine, &cause.saves);
 	if (cause.worth_ns >= *worth_ns)
 		cause.worth_ns = *worth_ns - (*worth_ns > 0);
 	*worth_ns = cause.worth_ns;
-	if (cause.frame_count > 1)
+	if (cause.frame_count > 1 && !is_algebra)
 		buffer_text(&cause.called_from, cause.frames[cause.frame_count - 2].line);
 	cause.actor = costs_actor(k->costs, cause.line, "");
-	spine_words(k, r, s, &cause);
+	spine_words(k, r, s, is_algebra, &cause);
 	if (s->is_foreign)
 		borrow_line(k, r, &cause);
 	is_told = cause.saves.saved_ns >= k->least_ns;
@@ -423,7 +439,7 @@ static void propose_import(struct choice *k, const struct role *r, const struct 
 	if (add_role(k, r, false, false, &cause.text))
 		buffer_text(&cause.text, ",");
 	cause.frames_at = cause.text.size;
-	frames_words(&cause);
+	frames_words(false, &cause);
 	fix_first_propose(k, &cause);
 }
 

@@ -359,12 +359,15 @@ static bool is_end(struct own_stacks *o, const struct image *image, uint32_t sta
 	return false;
 }
 
-/* Of BLAS and LAPACK, by the innermost frame. */
-static bool is_product(struct own_stacks *o, const struct image *image, uint32_t stack)
+/* The innermost frame is in a library of BLAS or LAPACK for the CPU, and not in the program. */
+static bool is_algebra(struct own_stacks *o, const struct image *image, uint32_t stack)
 {
 	size_t count = symbols_native(o->attribution.symbols, image, stack, o->read, STACK_FRAMES);
 
-	return count && text_any(text_has, path_name(o->read->module), "blas", "libmkl_", "libblis", "liblapack");
+	return count && !(image->executable && text_is(o->read->module, image->executable)) &&
+	       text_any(text_begins_with, path_name(o->read->module), "libopenblas", "libscipy_openblas", "libblas.so",
+			"libblas64.so", "libcblas", "libflexiblas", "libblis", "libmkl_", "libatlas", "libtatlas",
+			"libsatlas", "liblapack");
 }
 
 uint32_t own_stack_of(struct own_stacks *o, const struct image *image, uint32_t stack)
@@ -389,7 +392,7 @@ uint32_t own_stack_of(struct own_stacks *o, const struct image *image, uint32_t 
 	} else if (stack && !count) {
 		add_natives(o, image, stack, &now);
 	}
-	now.is_product = now.count && !now.is_model && !now.is_import && is_product(o, image, stack);
+	now.is_algebra = now.count && !now.is_model && !now.is_import && is_algebra(o, image, stack);
 	if (stack && !now.count) {
 		add_foreign(o, image, stack, count, &now);
 		now.is_end = is_end(o, image, stack);

@@ -26,7 +26,7 @@ struct own_stack {
 	bool is_import;	 /* an import statement is being executed */
 	bool is_end;	 /* the program ends, and frees what its functions have made: in code of others only */
 	bool is_model;	 /* its innermost frame has called a neural network, an optimizer, a compiled function */
-	bool is_product; /* of no such model: it computes in a library of linear algebra, as fast as that can */
+	bool is_algebra; /* of no such model: it computes in a library of linear algebra, as fast as that can */
 };
 
 struct own_stacks {

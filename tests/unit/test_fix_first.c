@@ -1,20 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What FIX FIRST says of a traced process, with the callers of its calls. */
 #include <criterion/criterion.h>
+#include <inttypes.h>
 #include <string.h>
 
-#include "report/answers/fix_first.h"
+#include "report/answers/answer.h"
 #include "report/causes/price.h"
 #include "summarized.h"
 
 static struct writer w;
 static struct writer_thread host;
 
+static void begin_again(void)
+{
+	if (context.symbols)
+		forget();
+	writer_init(&w, 1, 10, 1, BEGIN);
+	writer_command(&w, "/usr/bin/python3", "python3\0dir/train.py", 21);
+}
+
 static void begin(void)
 {
 	captured_begin();
-	writer_init(&w, 1, 10, 1, BEGIN);
-	writer_command(&w, "/usr/bin/python3", "python3\0dir/train.py", 21);
+	begin_again();
 }
 
 TestSuite(fix_first, .init = begin, .fini = summarized_end);
@@ -161,14 +169,16 @@ Test(fix_first, an_import_has_the_name_of_what_it_imports)
 				  "180 to 600 ms\n"), "%s", summary);
 }
 
-/* train multiplies matrices for so many samples of 10 ms, in a library of BLAS, and flushes for so many. */
-static const char *summary_of_products(uint64_t products, uint64_t flushes)
+#define OPENBLAS "/v/lib/numpy.libs/libscipy_openblas64_-32a4.so"
+
+/* train is in that module for so many samples of 10 ms, below multiply, and flushes for so many. */
+static const char *summary_of_module(const char *module, uint64_t products, uint64_t flushes)
 {
 	const uint64_t native[] = {0x1010, 0x2010, 0x3010};
 	uint64_t ms = 10 * (products + flushes);
 
 	write_stacks();
-	writer_module(&host, 0x1000, 0x2000, 0, NULL, 0, "/v/lib/numpy.libs/libscipy_openblas64_-32a4.so");
+	writer_module(&host, 0x1000, 0x2000, 0, NULL, 0, module);
 	writer_module(&host, 0x2000, 0x3000, 0, NULL, 0, "/v/lib/numpy/_core/_umath.cpython-311-x86_64-linux-gnu.so");
 	writer_module(&host, 0x3000, 0x4000, 0, NULL, 0, "/usr/lib/libpython3.11.so");
 	writer_python_code(&host, 4, 20, "/home/u/dir/helpers.py", "multiply");
@@ -179,19 +189,56 @@ static const char *summary_of_products(uint64_t products, uint64_t flushes)
 	return summary_after(ms, ms);
 }
 
-Test(fix_first, products_of_matrices_are_no_place)
+Test(fix_first, linear_algebra_is_no_place)
 {
-	const char *summary = summary_of_products(70, 30);
+	const char *summary = summary_of_module(OPENBLAS, 70, 30);
 
-	cr_expect(strstr(summary, "FIX FIRST  1.00 s of 1.00 s pass through these; products of matrices take 70 % "
+	cr_expect(strstr(summary, "FIX FIRST  1.00 s of 1.00 s pass through these; linear algebra takes 70 % "
 				  "of the CPU time; "), "%s", summary);
 	cr_expect(strstr(summary, "             helpers.py:9    save   300 ms\n"
 				  "               helpers.py:3  flush  300 ms\n"), "%s", summary);
 }
 
+/* A change of the place, flush, saves nothing of the rest. */
+Test(fix_first, what_is_mostly_linear_algebra_is_told_of_the_outermost_function)
+{
+	for (uint64_t products = 40; products <= 70; products += 30) {
+		bool is_mostly = products == 70;
+		const struct fix_first_cause *cause;
+		struct answer a;
+		SCOPED(buffer) line = {0};
+
+		summary_of_module(OPENBLAS, products, 100 - products);
+		answer_briefly(&context, &a);
+		cause = &a.first.items[0];
+		code_line_text(cause->line, &line);
+		cr_expect_eq(!strstr(buffer_string(&cause->text), " down to "), is_mostly, "%s", cause->text.data);
+		cr_expect(text_has(buffer_string(&line), is_mostly ? "train.py:40" : "helpers.py:3"), "%s", line.data);
+		/* 0.3 of what is beside it */
+		cr_expect(cause->saves.low_ns >= (100 - products) * 29 / 10 * MS &&
+			  cause->saves.low_ns <= (100 - products) * 31 / 10 * MS, "%" PRIu64, cause->saves.low_ns);
+		answer_done(&a);
+		begin_again();
+	}
+}
+
+Test(fix_first, only_libraries_of_linear_algebra_are_that)
+{
+	static const char *const modules[] = {"/usr/bin/blastn", "/v/lib/libcublas.so.12", "/v/lib/libcublasLt.so.12",
+					      "/v/bin/liblapack-bench"};
+
+	for (size_t i = 0; i < sizeof(modules) / sizeof(*modules); i++) {
+		if (i == 3) /* which is the program */
+			writer_command(&w, modules[i], "liblapack-bench", 16);
+		cr_expect(!strstr(summary_of_module(modules[i], 70, 30), "linear algebra"), "%s", modules[i]);
+		begin_again();
+	}
+	cr_expect(strstr(summary_of_module("/usr/lib/liblapack.so.3", 70, 30), "linear algebra takes 70 %"));
+}
+
 Test(fix_first, a_program_that_only_multiplies_has_the_line)
 {
-	const char *summary = summary_of_products(100, 0);
+	const char *summary = summary_of_module(OPENBLAS, 100, 0);
 
 	cr_expect(strstr(summary, "             helpers.py:20  multiply  1.00 s\n"), "%s", summary);
 }

@@ -208,17 +208,17 @@ Test(spine, the_model_is_a_place_if_asked_for)
 	cr_expect_str_eq(own.texts.items[found[0].callee], "adam.Adam.step");
 }
 
-Test(spine, products_of_matrices_are_told_apart)
+Test(spine, linear_algebra_is_told_apart)
 {
 	sample("train:8.step:2", 60);
-	own.stacks[times[count - 1].stack].is_product = true;
+	own.stacks[times[count - 1].stack].is_algebra = true;
 	sample("train:9.load:3", 10);
 	cr_assert_eq(find(5), 1);
 	cr_expect_str_eq(spine_text(0), "train:9 load:3");
 	cr_expect_eq(found[0].frames[0].ns, 10);
-	cr_expect_eq(found[0].product_ns, 60);
+	cr_expect_eq(found[0].algebra_ns, 60);
 	cr_assert_eq(spines_find(&own, times, count, true, 11, 0, found), 1);
-	cr_expect_eq(found[0].product_ns, 0, "it is in the times of the frames");
+	cr_expect_eq(found[0].algebra_ns, 0, "it is in the times of the frames");
 }
 
 Test(spine, a_place_has_the_line_of_the_model_if_nearly_all_of_it_is_there)
