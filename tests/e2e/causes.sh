@@ -243,12 +243,13 @@ pillion -f -o last --stats=false python3 last.py
 like "$(report stats --summary last.pillion | tr -s '\n ' ' ')" \
 	'FIX FIRST the 2 workers have unequal work: [^;]*last\.py:3 task[ ,;]' 'the line of the largest task is named'
 
-# A thread of the pool starts each worker, by vfork, which has no record, while main waits for all results.
+# A thread of the pool starts each worker, by vfork, which has no record, while main waits for all results. The sleep is
+# long beside the start of an interpreter on a busy machine.
 cat >replaced.py <<'END'
 import multiprocessing, sys, time
 def set_up():
     if sys.argv[1] == 'slow':
-        time.sleep(0.4)
+        time.sleep(1)
 if __name__ == '__main__':
     with multiprocessing.get_context('spawn').Pool(1, set_up, (), 1) as pool:
         pool.map(abs, range(4), 1)
