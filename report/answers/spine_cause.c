@@ -328,6 +328,7 @@ static void limit_to_work(const struct choice *k, const struct role *r, struct f
 
 		function_interval(most, &cause->saves);
 		cause->saves.low_ns = smaller_of(cause->saves.low_ns, low_ns);
+		buffer_clear(&cause->edit); /* which stands for more */
 	}
 	for (size_t i = 0; i < cause->frame_count; i++)
 		if (cause->frames[i].ns > most)
@@ -344,6 +345,7 @@ static void price_by_cpu(const struct choice *k, const struct role *r, const str
 	if (cause->saves.saved_ns >= k->least_ns || ns < k->least_ns || (!r->is_main && !fix_first_waiting(k, r, NULL)))
 		return;
 	function_interval(ns, &cause->saves);
+	buffer_clear(&cause->edit); /* which stands for less */
 	for (size_t i = 0; i < spine->count; i++)
 		cause->frames[i].ns = role_wall_ns(r, spine->frames[i].ns);
 }

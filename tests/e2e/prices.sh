@@ -40,6 +40,15 @@ done
 for program in first bench loader; do
 	capture "$program" python3 "$tests_dir/../../examples/tutorials/$program.py"
 done
+# Its wait for input is below the function that computes.
+cat >waits_for_input.py <<'END'
+import sys
+sys.stdin.readline()
+n = 0
+while n < 4000000:
+    n += 1
+END
+(sleep 0.5; echo) | capture waits_for_input python3 waits_for_input.py
 
 python3 "$tests_dir/prices.py" "$PILLION_BUILD_DIR/report/pillion-report" ./*.pillion >out 2>err
 is "$? $(tail -1 out | sed 's/.*edits, //')" '0 0 differ' 'an edit has the same price everywhere'
