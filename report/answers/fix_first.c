@@ -475,7 +475,7 @@ static void price_line(struct costs *costs, struct finding *f)
 		f->cost_ns = is_own ? f->saves.high_ns : f->saves.saved_ns;
 		f->cost_ns = f->saves.cost_ns > f->cost_ns ? f->saves.cost_ns : f->cost_ns;
 		buffer_print(&f->text, "%s%s ", f->text.size ? "; " : "",
-			     is_own ? "of the run, it takes all processes at most" : "all that its line does takes");
+			     is_own ? "in all processes it takes at most" : "all that its line does takes");
 		rule_time(&f->text, f->cost_ns);
 	} else if (f->saves.saved_ns > f->cost_ns && !is_sync) { /* without a wait for a device, more overlaps */
 		fix_first_limit(&f->saves, f->cost_ns);

@@ -481,7 +481,7 @@ is "$("$python" -c '
 import json
 rows = json.load(open("found.json"))["rows"]
 texts = [r["Text"] for r in rows if r.get("Rule") == "process_transfer" and r.get("Edit")]
-print(*("; of the run, it takes all processes at most " in text or "takes" not in text for text in texts))')" \
+print(*("; in all processes it takes at most " in text or "takes" not in text for text in texts))')" \
 	'True' 'what all processes have of it is a part of the run'
 
 report whatif -f csv copies.pillion 'function~deepcopy=0' 'function~nothing=0' >edit.csv 2>err
