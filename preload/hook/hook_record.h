@@ -5,6 +5,7 @@
 #include "preload/hook/hook.h"
 #include "preload/hook/uncaught.h"
 #include "runtime/recorder/record/profile/profile_state.h"
+#include "runtime/recorder/recorder.h"
 #include "runtime/shared/format/trace_flags.h"
 
 /* ---- errors ---- */
@@ -391,7 +392,9 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 	, const struct stream_place place_ = stream_place_before(stream);                                              \
 	int flushed_ = hook_unflushed_fd(stream);                                                                      \
 	if (!(stream))                                                                                                 \
-	stream_count_pending(NULL)
+		stream_count_pending(NULL);                                                                            \
+	if ((stream) == stdout)                                                                                        \
+	recorder_python_exit(__builtin_return_address(0), (uintptr_t)__builtin_frame_address(0))
 #define HOOK_SHORT_FLUSHED(stream)                                                                                     \
 	, do {                                                                                                         \
 		HOOK_SHORT_AMOUNT(flushed_, 0);                                                                        \

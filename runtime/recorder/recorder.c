@@ -9,6 +9,7 @@
 
 #include "runtime/recorder/device/cupti.h"
 #include "runtime/recorder/loader/dso.h"
+#include "runtime/recorder/python/pystack.h"
 #include "runtime/recorder/record/capture.h"
 #include "runtime/recorder/record/event.h"
 #include "runtime/recorder/record/file.h"
@@ -22,6 +23,7 @@
 #include "runtime/recorder/record/wake.h"
 #include "runtime/recorder/stack/crash.h"
 #include "runtime/recorder/stack/module.h"
+#include "runtime/recorder/stack/object.h"
 #include "runtime/recorder/stack/sample.h"
 #include "runtime/recorder/stack/sample_mask.h"
 #include "runtime/recorder/stack/stack.h"
@@ -246,27 +248,57 @@ void recorder_child_ended(int pid, int status)
 
 /* A stack costs as much as many a short process; who died first is asked of ranks. A forked child may end many times a
  * second: it gets no trace file for this. */
-static void record_exit(int status, uintptr_t frame)
+static bool may_record_exit(void)
+{
+	const struct thread *t = &thread_self;
+
+	return is_rank && !process_is_borrowed() && t->page && t->generation == process.generation &&
+	       (process.header || (!process_is_frozen && process_inherited.generations <= 1));
+}
+
+/* `python`: the frames of an exit by Python's means. */
+static void record_exit(int status, uintptr_t frame, const struct pystack_frame *python, unsigned count)
 {
 	struct thread *t = &thread_self;
 	struct tf_crash exits = {.code = status & 0xff};
 	struct thread_guard guard;
 
-	if (!is_rank || !exits.code || process_is_borrowed() || !t->page || t->generation != process.generation ||
-	    (!process.header && (process_is_frozen || process_inherited.generations > 1)))
-		return;
 	thread_guard_enter(t, &guard);
 	exits.ticks = clock_now();
 	exits.tid = t->page->chunk.tid;
-	exits.stack = stack_take(t, frame);
+	exits.stack = count ? pystack_intern(python, count, false) : stack_take(t, frame);
 	event_blob(TF_BLOB_CRASH, t->number, &exits, sizeof(exits));
 	thread_guard_leave(t, &guard);
 }
 
 void recorder_exit(int status, uintptr_t frame)
 {
-	record_exit(status, frame);
+	if (status & 0xff && may_record_exit())
+		record_exit(status, frame, NULL, 0);
 	recorder_end(TF_END_EXIT, status);
+}
+
+void recorder_python_exit(const void *caller, uintptr_t frame)
+{
+	static const void *stranger;
+	struct pystack_frame python[PYSTACK_FRAMES];
+	struct object object;
+	const void *dynamic;
+	uintptr_t base;
+	unsigned count;
+	int status;
+
+	if (!may_record_exit() || caller == __atomic_load_n(&stranger, __ATOMIC_RELAXED) ||
+	    object_find((uintptr_t)caller, &object) != OBJECT_FOUND)
+		return;
+	dynamic = object_dynamic(&object, &base);
+	if (dynamic)
+		pystack_check_module(base, dynamic);
+	count = dynamic ? pystack_exit(frame, dynamic, python, &status) : 0;
+	if (count)
+		record_exit(status, frame, python, count);
+	else
+		__atomic_store_n(&stranger, caller, __ATOMIC_RELAXED);
 }
 
 /* For the other threads, if the caller is not attached: a child that shares the memory and has thread-local storage of

@@ -7,6 +7,7 @@
 
 #include "runtime/recorder/record/process_state.h"
 #include "runtime/recorder/record/thread/thread_state.h"
+#include "runtime/shared/common/hot.h"
 
 /* The slow path of a recorded call: attaches the thread. If the recorder has not been started in this image yet, it
  * is started first: at load, at the first call of a forked child, or at a call before our constructor has run.
@@ -25,6 +26,10 @@ void recorder_end(unsigned end, int status);
 
 /* Likewise TF_END_EXIT, and where a rank exits with another status than 0. `frame`: as in stack_take(). */
 void recorder_exit(int status, uintptr_t frame);
+
+/* In a call of fflush(stdout) by `caller`: where a SystemExit was raised that ends a rank, with another status than 0.
+ * The record that recorder_exit() makes of the same end follows. errno is preserved. */
+__attribute__((cold)) ALIGNS_STACK void recorder_python_exit(const void *caller, uintptr_t frame);
 
 /* Records the wait status of a child. */
 void recorder_child_ended(int pid, int status);

@@ -13,8 +13,8 @@
 
 enum { REASON_WIDTH = 100, NAME_WIDTH = 40 };
 
-/* Of an end by a signal, or of an exit. The last record is valid: the first one of a crash was written before the stack
- * was walked. */
+/* Of an end by a signal, or of an exit. Of a crash the last record is valid: the first one was written before the stack
+ * was walked. Of an exit the first one that has its status: Python's is made before its interpreter calls exit(). */
 static bool find_end(const struct model *m, const struct process *p, bool is_exit, struct crash *ret)
 {
 	const struct image *image = &m->images[p->first_image + p->image_count - 1];
@@ -24,6 +24,8 @@ static bool find_end(const struct model *m, const struct process *p, bool is_exi
 	*ret = (struct crash){0};
 	blobs_each(b, p->is_running ? NULL : t, TF_BLOB_CRASH) {
 		if (trace_blob(t, b, &what, sizeof(what)) != sizeof(what) || is_exit != !what.signal)
+			continue;
+		if (is_exit && (ret->image || what.code != p->exit_status))
 			continue;
 		ret->what = what;
 		ret->image = image;
@@ -42,7 +44,7 @@ bool crash_find(const struct model *m, const struct process *p, struct crash *re
 
 bool exit_find(const struct model *m, const struct process *p, struct crash *ret)
 {
-	return find_end(m, p, true, ret) && ret->image->end == TF_END_EXIT && p->exit_status == ret->what.code;
+	return find_end(m, p, true, ret) && ret->image->end == TF_END_EXIT;
 }
 
 /* What shells and the loader mean by a status; a program may mean something else. */

@@ -112,8 +112,7 @@ void pystack_check_module(uintptr_t base, const void *dynamic)
 	}
 }
 
-/* The interpreter's layout; NULL: there is no interpreter, or its frames cannot be read. */
-static const struct pystack_layout *python_layout(void)
+const struct pystack_layout *python_layout(void)
 {
 	const void *dynamic = __atomic_load_n(&pystack_python.dynamic, __ATOMIC_ACQUIRE);
 

@@ -34,6 +34,11 @@ unsigned pystack_take(struct pystack_frame *ret, unsigned size, uint64_t *hash);
  * reads them (process_vm_readv), and the walk ends, perhaps too early, at the first that is not as expected. */
 unsigned pystack_sample(struct pystack_frame *ret, unsigned size, uint64_t *hash);
 
+/* The caller of fflush(stdout) is code of the object with this dynamic section, `frame` the frame of its callee. If the
+ * interpreter exits there by a SystemExit whose status is not 0: where that was raised, at most PYSTACK_FRAMES. */
+__attribute__((cold)) unsigned pystack_exit(uintptr_t frame, const void *dynamic,
+					    struct pystack_frame *ret, int *status);
+
 /* Writes the frames as the Python part of stack `id`, and the code objects that the trace does not have yet. */
 void pystack_write(uint32_t id, const struct pystack_frame *frames, unsigned count, bool is_sample);
 

@@ -29,6 +29,9 @@ extern struct pystack_python {
 	uint32_t unchecked; /* number of stacks that are still walked with a probe of each pointer */
 } pystack_python;
 
+/* The interpreter's layout; NULL: there is no interpreter, or its frames cannot be read. */
+const struct pystack_layout *python_layout(void);
+
 static inline uint64_t load_word(const char *object, unsigned offset)
 {
 	return *(const uint64_t *)(object + offset);
