@@ -313,10 +313,8 @@ static void role_team_done(struct role_team *t)
  * the line that has forked them. */
 static const struct role *starter_of(const struct roles *roles, const struct role *role)
 {
-	list_each(const struct role, r, roles)
-		if (!role->is_program && !role->is_workers && r->is_program && r->process == role->process)
-			return r;
-	return NULL;
+	return list_find(r, roles,
+			 !role->is_program && !role->is_workers && r->is_program && r->process == role->process);
 }
 
 /* Of what each of the two does, half is at lines at which the other one works, too. */

@@ -80,10 +80,9 @@ static const struct role *programs_of(const struct choice *k, const struct role 
 {
 	const struct model *m = k->context->model;
 
-	list_each(const struct role, r, k->roles)
-		if (!r->is_workers && r->is_program && r != parent && process_parent(m, r->process) == parent->process)
-			return r;
-	return NULL;
+	return list_find(r, k->roles,
+			 !r->is_workers && r->is_program && r != parent &&
+			 process_parent(m, r->process) == parent->process);
 }
 
 /* What a role that sleeps again and again may wait for: the others work for half of that time. */
@@ -217,11 +216,9 @@ static bool is_aside(const struct choice *k, const struct role *r, const struct 
 		return false;
 	if (costs_line_does(k->costs, role_call_line(k->context, call)) == DOES_COMPUTE)
 		return true;
-	array_each(const struct role_call, other, r->calls, r->call_count)
-		if (other->ns > call->ns && other->has_frame && input_of_wait(k->context, r, other) &&
-		    role_call_line(k->context, other) == role_call_line(k->context, call))
-			return true;
-	return false;
+	return array_find(other, r->calls, r->call_count,
+			  other->ns > call->ns && other->has_frame && input_of_wait(k->context, r, other) &&
+			  role_call_line(k->context, other) == role_call_line(k->context, call)) != NULL;
 }
 
 /* The line has most of its time where other threads wait for it: the role's own part of the run says nothing then. */
@@ -241,10 +238,9 @@ static bool is_on_path(const struct choice *k, const struct code_line *line)
 /* Whether the role waits for data before each of these calls: then it is asked for them. */
 static bool is_asked(const struct role *r, const struct role_call *call)
 {
-	array_each(const struct role_call, wait, r->calls, r->call_count)
-		if (wait->count >= call->count && (wait->kind == BLOCKED_SOCKET || wait->kind == BLOCKED_PIPE))
-			return true;
-	return false;
+	return array_find(wait, r->calls, r->call_count,
+			  wait->count >= call->count &&
+			  (wait->kind == BLOCKED_SOCKET || wait->kind == BLOCKED_PIPE)) != NULL;
 }
 
 /* A single thread does one after the other in any case, but the one that asks it may ask for several at once. How long

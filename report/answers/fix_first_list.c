@@ -39,10 +39,7 @@ static bool is_told(const struct choice *k, const struct fix_first_cause *cause)
 
 struct fix_first_cause *fix_first_at(const struct fix_first *f, const struct code_line *line)
 {
-	for (size_t i = 0; i < f->count && line; i++)
-		if (code_line_is_same_place(f->items[i].line, line))
-			return &f->items[i];
-	return NULL;
+	return line ? list_find(cause, f, code_line_is_same_place(cause->line, line)) : NULL;
 }
 
 static bool is_work(const struct fix_first_cause *cause)

@@ -107,10 +107,8 @@ static bool reads_input(const struct image *image)
 /* What waits for its input until a timer ends the wait looks at the time, too, or draws. */
 static bool has_input(const struct model *m, const struct process *p)
 {
-	array_each(const struct image, image, m->images, m->image_count)
-		if (image->trace && &m->processes[image->process] == p && reads_input(image))
-			return true;
-	return false;
+	return array_find(image, m->images, m->image_count,
+			  image->trace && &m->processes[image->process] == p && reads_input(image)) != NULL;
 }
 
 /* What was found out about a process: it is asked for each of its waits. */

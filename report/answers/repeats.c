@@ -34,10 +34,7 @@ static bool passes(struct own_stacks *own, const struct image *image, uint32_t s
 	uint32_t number = own_stack_of(own, image, stack);
 	const struct own_frame *frames = own_frames(own, number);
 
-	for (uint32_t i = 0; i < own->stacks[number].count; i++)
-		if (frames[i].function == function)
-			return true;
-	return false;
+	return array_find(frame, frames, own->stacks[number].count, frame->function == function) != NULL;
 }
 
 static void visit_file(struct file_calls *f, const struct file_call *call)

@@ -11,8 +11,6 @@ const size_t rule_count = sizeof(rule_list) / sizeof(*rule_list);
 
 const struct rule *rule_find(const char *name)
 {
-	for (size_t i = 0; i < rule_count; i++)
-		if (!strcmp(rule_list[i].name, name) || (rule_list[i].alias && !strcmp(rule_list[i].alias, name)))
-			return &rule_list[i];
-	return NULL;
+	return array_find(rule, rule_list, rule_count,
+			  !strcmp(rule->name, name) || (rule->alias && !strcmp(rule->alias, name)));
 }

@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "report/base/util.h"
+
 /* Bytes of a text or blob; of a pattern of LIKE, whose time may grow exponentially with it; instructions of SQLite's
  * virtual machine between two looks at the clock, some us. */
 enum { VALUE_MOST = 32 << 20, PATTERN_MOST = 1000, STEPS = 100 };
@@ -99,8 +101,6 @@ bool sql_refuses(const char *function)
 {
 	static const char *const refused[] = {"load_extension", "fts3_tokenizer"};
 
-	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)
-		if (function && !sqlite3_stricmp(function, refused[i]))
-			return true;
-	return false;
+	return array_find(name, refused, sizeof(refused) / sizeof(*refused),
+			  function && !sqlite3_stricmp(function, *name)) != NULL;
 }

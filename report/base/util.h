@@ -44,6 +44,17 @@ void *mem_grow(void *array, size_t count, size_t *capacity, size_t element);
 	for (type *item = (array), *item##_end = (n) ? item + (n) : item; item < item##_end; item++)
 #define list_each(type, item, list) array_each(type, item, (list)->items, (list)->count)
 
+/* The first item of an array, or of a list, for which the last argument holds; NULL: there is none.
+ * array_find(image, m->images, m->image_count, image->pid == pid) */
+#define array_find(item, array, n, ...)                                                      \
+	({                                                                                   \
+		__typeof__(*(array)) *item = (array), *item##_end = (n) ? item + (n) : item; \
+		while (item < item##_end && !(__VA_ARGS__))                                  \
+			item++;                                                              \
+		item < item##_end ? item : NULL;                                             \
+	})
+#define list_find(item, list, ...) array_find(item, (list)->items, (list)->count, __VA_ARGS__)
+
 /* A local variable of a struct for which its _done function is called at the end of its block:
  * SCOPED(buffer) text = {0}; */
 #define SCOPED(type) __attribute__((cleanup(type##_done))) struct type

@@ -187,10 +187,7 @@ static bool is_of_name(const char *wanted, const char *name, const char *file)
 
 static bool is_named(const struct wanted *w, const char *name, const char *file)
 {
-	for (size_t i = 0; i < w->names.count; i++)
-		if (is_of_name(w->names.items[i], name, file))
-			return true;
-	return false;
+	return list_find(one, &w->names, is_of_name(*one, name, file)) != NULL;
 }
 
 static bool is_own_named(const struct wanted *w, uint32_t function)

@@ -71,10 +71,7 @@ static char *mapped_range_file(uint32_t pid)
 
 static struct live_run *run_of(struct live_runs *runs, uint64_t id)
 {
-	for (size_t i = 0; i < runs->count; i++)
-		if (runs->items[i].id == id)
-			return &runs->items[i];
-	return NULL;
+	return list_find(run, runs, run->id == id);
 }
 
 static struct live_run *run_add(struct live_runs *runs, uint64_t id, uint32_t user, const char *directory,

@@ -50,10 +50,8 @@ static bool is_go_package(const char *name, size_t size)
 		"strconv", "strings", "structs", "sync", "syscall", "testing", "text", "time", "unicode",
 		"unique", "unsafe", "vendor", "weak"};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (strlen(names[i]) == size && !memcmp(names[i], name, size))
-			return true;
-	return false;
+	return array_find(one, names, sizeof(names) / sizeof(*names),
+			  strlen(*one) == size && !memcmp(*one, name, size)) != NULL;
 }
 
 /* Of Go: packages are kept in "pkg/mod"; those of its own are in GOROOT/src, "/usr/lib/go-1.19/src/net/http/server.go".
@@ -170,10 +168,7 @@ bool attribution_is_of_mpi(struct symbols *s, const struct image *image, uint32_
 	struct symbol_frame frames[POLLING_FRAMES];
 	size_t count = stack ? symbols_native(s, image, stack, frames, POLLING_FRAMES) : 0;
 
-	for (size_t i = 0; i < count; i++)
-		if (attribution_is_mpi(frames[i].module))
-			return true;
-	return false;
+	return array_find(frame, frames, count, attribution_is_mpi(frame->module)) != NULL;
 }
 
 bool attribution_is_of_openmp(struct symbols *s, const struct image *image, uint32_t stack)
@@ -332,11 +327,11 @@ static bool is_entry(struct attribution *c, struct symbol_frame *f)
  * user's. `count`: of c->frames. NULL: none. */
 static const struct symbol_frame *find_compiled(struct attribution *c, const struct image *image, size_t count)
 {
-	for (size_t i = 0; i < count && attribution_is_systems_program(image); i++)
-		if (!c->frames[i].is_python && !c->frames[i].is_interpreter && !*c->frames[i].module &&
-		    standing_of(c, image, &c->frames[i]) == USERS)
-			return &c->frames[i];
-	return NULL;
+	if (!attribution_is_systems_program(image))
+		return NULL;
+	return array_find(frame, c->frames, count,
+			  !frame->is_python && !frame->is_interpreter && !*frame->module &&
+			  standing_of(c, image, frame) == USERS);
 }
 
 /* The innermost frame of the user's own sources, with the functions that are inlined; else of a header; else of the

@@ -56,10 +56,8 @@ static void strip_comprehensions(char *name)
 /* Without the name of what it is written in: at the top of a file, and in all of Python before 3.11. */
 static bool is_comprehension(const char *name)
 {
-	for (size_t i = 0; i < sizeof(comprehensions) / sizeof(*comprehensions); i++)
-		if (!strcmp(name, comprehensions[i] + 1))
-			return true;
-	return false;
+	return array_find(word, comprehensions, sizeof(comprehensions) / sizeof(*comprehensions),
+			  !strcmp(name, *word + 1)) != NULL;
 }
 
 static uint32_t function_of(struct own_stacks *o, const char *of, const char *file)

@@ -20,10 +20,8 @@ static bool is_build(const struct symbol_build *a, const struct symbol_build *b)
 
 const struct kept_module *kept_find(const struct kept_symbols *k, const char *path, const struct symbol_build *build)
 {
-	array_each(const struct kept_module, m, k->modules, k->count)
-		if (is_build(&m->build, build) && (build->id_length || !strcmp(m->path, path)))
-			return m;
-	return NULL;
+	return array_find(m, k->modules, k->count,
+			  is_build(&m->build, build) && (build->id_length || !strcmp(m->path, path)));
 }
 
 static struct kept_module *kept_add_module(struct kept_symbols *k, const struct index_line *l)

@@ -263,10 +263,7 @@ static void add_module(struct modules *m, struct module_space *space, const stru
 
 static const struct image *image_by_nonce(const struct model *m, uint64_t nonce)
 {
-	for (size_t i = 0; nonce && i < m->image_count; i++)
-		if (m->images[i].nonce == nonce)
-			return &m->images[i];
-	return NULL;
+	return nonce ? array_find(image, m->images, m->image_count, image->nonce == nonce) : NULL;
 }
 
 /* Modules that the image itself recorded are added last, so that they are found first; a forked image starts with

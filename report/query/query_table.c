@@ -74,10 +74,7 @@ static void declare_report(const char *name, const struct table *t, struct buffe
 /* The report with the name of a table of nsys; NULL: there is none. */
 static const struct report *namesake(int number)
 {
-	for (size_t i = 0; i < report_count; i++)
-		if (!strcasecmp(report_list[i].name, nsys_schemas[number].name))
-			return &report_list[i];
-	return NULL;
+	return array_find(report, report_list, report_count, !strcasecmp(report->name, nsys_schemas[number].name));
 }
 
 static const struct table *namesake_table(const struct query_source *s)
@@ -89,10 +86,7 @@ static const struct table *namesake_table(const struct query_source *s)
 
 static bool has_column(const struct nsys_schema *schema, const char *name)
 {
-	for (size_t i = 0; i < schema->count; i++)
-		if (!strcasecmp(schema->columns[i].name, name))
-			return true;
-	return false;
+	return array_find(column, schema->columns, schema->count, !strcasecmp(column->name, name)) != NULL;
 }
 
 /* The column of its namesake's table that is the `more`-th of those that a table of nsys lacks; column_count: there

@@ -82,10 +82,7 @@ void index_line_done(struct index_line *l)
 
 const struct index_field *index_find(const struct index_line *l, const char *key)
 {
-	for (size_t i = 0; i < l->count; i++)
-		if (!strcmp(l->fields[i].key, key))
-			return &l->fields[i];
-	return NULL;
+	return array_find(field, l->fields, l->count, !strcmp(field->key, key));
 }
 
 const char *index_text(const struct index_line *l, const char *key)

@@ -54,10 +54,7 @@ static void lazy_unlock(bool is_mine)
 
 static struct region *find_region(uintptr_t address)
 {
-	for (size_t i = 0; i < mapped_count; i++)
-		if (address >= mapped[i].start && address < mapped[i].end)
-			return &mapped[i];
-	return NULL;
+	return array_find(one, mapped, mapped_count, address >= one->start && address < one->end);
 }
 
 /* A fault at another address is not ours and kills the program, as it would have without the handler. */

@@ -107,10 +107,7 @@ static bool add_block(struct pack *p, uint64_t place, uint64_t at, uint64_t size
 
 static const struct pack_table *find_table(const struct pack *p, uint64_t hash, uint64_t size)
 {
-	for (size_t i = 0; i < p->table_count; i++)
-		if (p->tables[i].hash == hash && p->tables[i].size == size)
-			return &p->tables[i];
-	return NULL;
+	return array_find(table, p->tables, p->table_count, table->hash == hash && table->size == size);
 }
 
 static bool pack_add_table(struct pack *p, uint64_t hash, const uint8_t *packed, uint64_t packed_size)

@@ -37,8 +37,6 @@ size_t report_topic(const struct report *r)
 
 const struct report *report_find(const char *name)
 {
-	array_each(const struct report, r, report_list, report_count)
-		if (!strcmp(r->name, name) || (r->alias && !strcmp(r->alias, name)))
-			return r;
-	return NULL;
+	return array_find(r, report_list, report_count,
+			  !strcmp(r->name, name) || (r->alias && !strcmp(r->alias, name)));
 }

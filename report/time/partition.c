@@ -254,10 +254,8 @@ static void add_sampled(struct maker *k, const struct image *image, const struct
 
 static const struct trace_thread *main_thread(const struct image *image)
 {
-	for (size_t i = 0; image->trace && i < image->trace->thread_count; i++)
-		if (image->trace->threads[i].tid == image->pid)
-			return &image->trace->threads[i];
-	return NULL;
+	return image->trace ? array_find(thread, image->trace->threads, image->trace->thread_count,
+					 thread->tid == image->pid) : NULL;
 }
 
 static void add_image(struct maker *k, const struct image *image, uint64_t end_ticks)

@@ -260,10 +260,7 @@ static void sort_roles(struct roles *r, size_t threads)
 /* Whether the main thread's program has other threads or processes in a role; in a pipeline it has none. */
 static bool has_others(const struct roles *roles)
 {
-	for (size_t i = 0; i < roles->count; i++)
-		if (roles->items[i].is_mains)
-			return true;
-	return false;
+	return list_find(role, roles, role->is_mains) != NULL;
 }
 
 /* Roles of one name are told apart by their programs: "threads" of several programs, or "workers". */

@@ -168,10 +168,8 @@ enum { LIFETIME_PERCENT = 10 };
 /* Where a role waits longest for others. */
 static const struct role_call *longest_wait(const struct role *r)
 {
-	for (size_t i = 0; i < r->call_count; i++)
-		if (role_call_waits(r, r->calls[i].kind, r->calls[i].ns, r->calls[i].count) && r->calls[i].is_users)
-			return &r->calls[i];
-	return NULL;
+	return array_find(call, r->calls, r->call_count,
+			  role_call_waits(r, call->kind, call->ns, call->count) && call->is_users);
 }
 
 static bool waits_as_long(const struct role_call *call, const struct role *r)

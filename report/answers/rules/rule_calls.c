@@ -291,10 +291,8 @@ void rule_pageable_copies(struct rules *r, struct finding *f)
 
 static bool has_workers(const struct model *m, const struct image *image)
 {
-	for (size_t i = 0; i < m->image_count; i++)
-		if (m->images[i].parent_nonce == image->nonce && m->images[i].via == TF_VIA_FORK && image->nonce)
-			return true;
-	return false;
+	return array_find(child, m->images, m->image_count,
+			  child->parent_nonce == image->nonce && child->via == TF_VIA_FORK && image->nonce) != NULL;
 }
 
 void rule_unpinned_loader(struct rules *r, struct finding *f)

@@ -83,10 +83,7 @@ static void few_words(const struct pressure *p, struct buffer *ret)
 
 static bool has_delays(const struct partition *p)
 {
-	for (size_t i = 0; i < p->count; i++)
-		if (p->threads[i].delay_is_known && p->threads[i].cpu_is_known)
-			return true;
-	return false;
+	return array_find(thread, p->threads, p->count, thread->delay_is_known && thread->cpu_is_known) != NULL;
 }
 
 static void cpu_run(struct rules *r, struct finding *f, uint64_t (*part)(const struct pressure *, uint64_t),

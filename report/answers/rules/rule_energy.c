@@ -78,10 +78,7 @@ static void add_slowed(struct rules *r, const struct energy_share *share, struct
 /* Whether NVML told of any sample why clocks were lowered. */
 static bool tells_reasons(const struct energy_source *s)
 {
-	for (size_t i = 0; i < s->count; i++)
-		if (s->points[i].sample.reasons != TF_ENERGY_UNKNOWN)
-			return true;
-	return false;
+	return array_find(point, s->points, s->count, point->sample.reasons != TF_ENERGY_UNKNOWN) != NULL;
 }
 
 /* Only of GPUs that executed something for the job: others may be slowed by other jobs. */

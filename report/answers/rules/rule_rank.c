@@ -289,10 +289,7 @@ static void find_idle(struct rules *r, struct finding *f, const struct ranks_fou
 
 static const struct rank *rank_of_process(const struct ranks_found *all, size_t process)
 {
-	for (size_t i = 0; i < all->names.count; i++)
-		if (all->items[i].process == process)
-			return &all->items[i];
-	return NULL;
+	return array_find(rank, all->items, all->names.count, rank->process == process);
 }
 
 /* ", the others wait ", or how many of the ranks do. */

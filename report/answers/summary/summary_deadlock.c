@@ -288,19 +288,14 @@ void deadlock_places(const struct where_place *place, struct texts *ret)
 
 static bool has_rank(const struct where_place *place, const char *rank)
 {
-	for (size_t i = 0; i < place->count; i++)
-		if (!strcmp(place->items[i].rank, rank) && place->items[i].image->end != TF_END_EXIT)
-			return true;
-	return false;
+	return list_find(item, place, !strcmp(item->rank, rank) && item->image->end != TF_END_EXIT) != NULL;
 }
 
 /* NULL: none, of the ranks that all others wait for. */
 static const struct process *first_ended(const struct model *m, const struct where_place *place)
 {
-	array_each(const struct process, p, m->processes, m->process_count)
-		if (!p->is_running && p->exit_status >= 0 && *p->rank && !has_rank(place, p->rank))
-			return p;
-	return NULL;
+	return array_find(p, m->processes, m->process_count,
+			  !p->is_running && p->exit_status >= 0 && *p->rank && !has_rank(place, p->rank));
 }
 
 size_t summary_stall_find(const struct model *m, const struct where_place *place, uint64_t least_ns,

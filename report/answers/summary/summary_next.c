@@ -166,10 +166,8 @@ static bool is_jax_library(const char *path)
 
 static bool lacks_jax(const struct model *m)
 {
-	for (size_t i = 0; i < m->image_count; i++)
-		if (attribution_uses_module(&m->images[i], is_jax_library) && !jax_has_phases(&m->images[i]))
-			return true;
-	return false;
+	return array_find(image, m->images, m->image_count,
+			  attribution_uses_module(image, is_jax_library) && !jax_has_phases(image)) != NULL;
 }
 
 /* Were samples asked for in all runs? */

@@ -19,10 +19,7 @@ static bool is_detail(enum column_id id)
 		COL_KSTDDEV_NS, COL_TMED_NS, COL_TMIN_NS, COL_TSTDDEV_NS, COL_PROJ_MED_NS, COL_PROJ_MIN_NS,
 		COL_PROJ_STDDEV_NS};
 
-	for (size_t i = 0; i < sizeof(details) / sizeof(*details); i++)
-		if (details[i] == id)
-			return true;
-	return false;
+	return array_find(detail, details, sizeof(details) / sizeof(*details), *detail == id) != NULL;
 }
 
 /* What a row of a trace is named by. */
@@ -115,10 +112,8 @@ static bool is_start(const char *frame, size_t length)
 {
 	static const char *const names[] = {"_start", "__libc_", "__clone", "clone3", "clone ", "start_thread "};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strncmp(frame, names[i], strlen(names[i])) && strlen(names[i]) <= length)
-			return true;
-	return false;
+	return array_find(name, names, sizeof(names) / sizeof(*names),
+			  !strncmp(frame, *name, strlen(*name)) && strlen(*name) <= length) != NULL;
 }
 
 /* A frame "function (directory/file:line)", the file by its name. */

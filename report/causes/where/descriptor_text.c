@@ -26,11 +26,9 @@ static bool is_same_link(const struct look_descriptor *a, const struct look_desc
 /* Whether the process has it open so, too. */
 static bool has_link(const struct look_process *p, const struct look_descriptor *d, bool reads, bool writes)
 {
-	for (size_t i = 0; i < p->descriptor_count; i++)
-		if (is_same_link(d, &p->descriptors[i]) &&
-		    ((reads && p->descriptors[i].may_read) || (writes && p->descriptors[i].may_write)))
-			return true;
-	return false;
+	return array_find(other, p->descriptors, p->descriptor_count,
+			  is_same_link(d, other) &&
+			  ((reads && other->may_read) || (writes && other->may_write))) != NULL;
 }
 
 /* ---- pipes ---- */
@@ -237,10 +235,7 @@ static bool has_notifier(const struct look_process *p)
 		     strcmp(link, "/dev/urandom")))
 			return true;
 	}
-	for (size_t i = 0; i < p->module_count; i++)
-		if (text_begins_with(p->modules[i].path, "/[aio]"))
-			return true;
-	return false;
+	return array_find(module, p->modules, p->module_count, text_begins_with(module->path, "/[aio]")) != NULL;
 }
 
 const char *where_descriptor_kind(const struct look_process *p, uint32_t number)

@@ -363,10 +363,8 @@ static bool read_one(const struct where_file *file, size_t at, struct look *ret)
 
 static struct look_process *find_process(struct look *l, const struct tf_where_process *head)
 {
-	for (size_t i = 0; i < l->count; i++)
-		if (l->processes[i].head.pid == head->pid && l->processes[i].head.start == head->start)
-			return &l->processes[i];
-	return NULL;
+	return array_find(process, l->processes, l->count,
+			  process->head.pid == head->pid && process->head.start == head->start);
 }
 
 /* Whether a process was, until a signal came and its launcher looked, where an earlier look had found it. A thread
@@ -493,40 +491,25 @@ bool look_memory(const struct look_process *p, uint64_t address, void *ret, size
 
 const struct look_module *look_module(const struct look_process *p, uint64_t address)
 {
-	for (size_t i = 0; i < p->module_count; i++)
-		if (address >= p->modules[i].start && address < p->modules[i].end)
-			return &p->modules[i];
-	return NULL;
+	return array_find(module, p->modules, p->module_count, address >= module->start && address < module->end);
 }
 
 const struct look_thread *look_thread(const struct look_process *p, uint32_t tid)
 {
-	for (size_t i = 0; i < p->thread_count; i++)
-		if (p->threads[i].head.tid == tid)
-			return &p->threads[i];
-	return NULL;
+	return array_find(thread, p->threads, p->thread_count, thread->head.tid == tid);
 }
 
 const struct tf_where_arguments *look_arguments(const struct look_process *p, uint32_t tid)
 {
-	for (size_t i = 0; i < p->argument_count; i++)
-		if (p->arguments[i].tid == tid)
-			return &p->arguments[i];
-	return NULL;
+	return array_find(arguments, p->arguments, p->argument_count, arguments->tid == tid);
 }
 
 const struct look_descriptor *look_descriptor(const struct look_process *p, uint32_t number)
 {
-	for (size_t i = 0; i < p->descriptor_count; i++)
-		if (p->descriptors[i].number == number)
-			return &p->descriptors[i];
-	return NULL;
+	return array_find(descriptor, p->descriptors, p->descriptor_count, descriptor->number == number);
 }
 
 const struct look_code *look_code(const struct look_process *p, uint32_t id)
 {
-	for (size_t i = 0; i < p->code_count; i++)
-		if (p->codes[i].id == id)
-			return &p->codes[i];
-	return NULL;
+	return array_find(code, p->codes, p->code_count, code->id == id);
 }

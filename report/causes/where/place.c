@@ -245,20 +245,15 @@ const struct where_frame *where_item_last_line(const struct where_item *item)
 
 bool where_item_exits(const struct where_item *item)
 {
-	for (size_t i = 0; i < item->stack.count; i++)
-		if (!item->stack.frames[i].is_python &&
-		    text_any(text_is, item->stack.frames[i].line->function, "__run_exit_handlers", "exit",
-			     "Py_FinalizeEx", "_Py_Finalize"))
-			return true;
-	return false;
+	return array_find(frame, item->stack.frames, item->stack.count,
+			  !frame->is_python &&
+			  text_any(text_is, frame->line->function, "__run_exit_handlers", "exit", "Py_FinalizeEx",
+				   "_Py_Finalize")) != NULL;
 }
 
 bool where_cycle_is_process(const struct where_place *p, uint32_t cycle)
 {
-	for (size_t i = 0; i < p->count; i++)
-		if (p->items[i].cycle == cycle && !p->items[i].wait.owner)
-			return true;
-	return false;
+	return list_find(item, p, item->cycle == cycle && !item->wait.owner) != NULL;
 }
 
 bool where_cycle_is_proved(const struct where_place *p, uint32_t cycle)

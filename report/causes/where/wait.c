@@ -248,10 +248,7 @@ static void describe_futex(const struct look_process *p, const struct look_threa
 
 static const struct look_process *process_of(const struct look *l, uint32_t pid)
 {
-	for (size_t i = 0; i < l->count; i++)
-		if (l->processes[i].head.pid == pid)
-			return &l->processes[i];
-	return NULL;
+	return array_find(process, l->processes, l->count, process->head.pid == pid);
 }
 
 /* pid -1: any child. */
@@ -508,10 +505,9 @@ static void find_collective(const struct where_stack *stack, const char *name, s
 
 static const struct system_call *call_of(const struct look *l, const struct tf_where_thread *t)
 {
-	for (size_t i = 0; t->flags & TF_WHERE_IN_CALL && l->has_registers && i < sizeof(calls) / sizeof(*calls); i++)
-		if (calls[i].number == t->call)
-			return &calls[i];
-	return NULL;
+	return t->flags & TF_WHERE_IN_CALL && l->has_registers
+		       ? array_find(call, calls, sizeof(calls) / sizeof(*calls), call->number == t->call)
+		       : NULL;
 }
 
 enum where_call where_call_kind(const struct look *l, const struct tf_where_thread *t)

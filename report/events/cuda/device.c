@@ -46,10 +46,7 @@ struct device_source device_source(const struct trace *t)
 
 bool device_any(const struct model *m)
 {
-	for (size_t i = 0; i < m->image_count; i++)
-		if (device_source(m->images[i].trace).is_known)
-			return true;
-	return false;
+	return array_find(image, m->images, m->image_count, device_source(image->trace).is_known) != NULL;
 }
 
 static bool decode_gap(const struct trace *t, const struct blob *b, struct tf_device_gap *ret, char *path, size_t size)

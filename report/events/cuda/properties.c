@@ -96,10 +96,8 @@ static const struct peak peaks[] = {
 
 static const struct peak *peak_of(const struct device_properties *p)
 {
-	for (size_t i = 0; i < sizeof(peaks) / sizeof(*peaks); i++)
-		if (peaks[i].major == p->values[TF_ATTRIBUTE_MAJOR] && peaks[i].minor == p->values[TF_ATTRIBUTE_MINOR])
-			return &peaks[i];
-	return NULL;
+	return array_find(peak, peaks, sizeof(peaks) / sizeof(*peaks),
+			  peak->major == p->values[TF_ATTRIBUTE_MAJOR] && peak->minor == p->values[TF_ATTRIBUTE_MINOR]);
 }
 
 double device_peak(const struct device_properties *p, enum number_type type, bool on_tensor_cores)

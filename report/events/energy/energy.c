@@ -232,22 +232,18 @@ static const struct energy_source *gpu_by_id(const struct model *m, size_t machi
 {
 	const struct energies *e = energies_of(m);
 
-	for (size_t i = 0; i < e->count; i++)
-		if (e->items[i].kind == TF_ENERGY_GPU && energy_is_same_machine(m, e->items[i].machine, machine) &&
-		    !strncmp(e->items[i].id, id, length))
-			return &e->items[i];
-	return NULL;
+	return list_find(source, e,
+			 source->kind == TF_ENERGY_GPU && energy_is_same_machine(m, source->machine, machine) &&
+			 !strncmp(source->id, id, length));
 }
 
 static const struct energy_source *gpu_by_number(const struct model *m, size_t machine, uint64_t number)
 {
 	const struct energies *e = energies_of(m);
 
-	for (size_t i = 0; i < e->count; i++)
-		if (e->items[i].kind == TF_ENERGY_GPU && energy_is_same_machine(m, e->items[i].machine, machine) &&
-		    !number--)
-			return &e->items[i];
-	return NULL;
+	return list_find(source, e,
+			 source->kind == TF_ENERGY_GPU && energy_is_same_machine(m, source->machine, machine) &&
+			 !number--);
 }
 
 /* NVML prints "00000000:3B:00.0", where the driver has "0000:3b:00.0". */

@@ -120,10 +120,8 @@ static bool is_inner(const struct operator_field *line)
 		"/torch/autograd/",   "/torch/_jit_internal.py", "/torch/_utils.py", "/torch/optim/",
 		"/torch/utils/",      "/pyprof/nvtx/",		 "/apex/optimizers/"};
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
-		if (memmem(line->text, line->length, parts[i], strlen(parts[i])))
-			return true;
-	return false;
+	return array_find(part, parts, sizeof(parts) / sizeof(*parts),
+			  memmem(line->text, line->length, *part, strlen(*part))) != NULL;
 }
 
 bool operator_marker_trace(const char *text, struct buffer *ret)

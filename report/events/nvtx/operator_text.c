@@ -126,10 +126,8 @@ static const struct operator_type types[] = {
 
 const struct operator_type *operator_type_named(const struct operator_field *name)
 {
-	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
-		if (types[i].names && operator_is_one_of(name, types[i].names))
-			return &types[i];
-	return NULL;
+	return array_find(type, types, sizeof(types) / sizeof(*types),
+			  type->names && operator_is_one_of(name, type->names));
 }
 
 const struct operator_type *operator_type_of(const struct operator_field *argument)

@@ -295,10 +295,8 @@ static const struct known *known_find(const struct operator_field *name)
 
 	if (!operator_bare_name(name, &bare))
 		return NULL;
-	for (size_t i = 0; i < sizeof(known_operators) / sizeof(*known_operators); i++)
-		if (operator_is_one_of(&bare, known_operators[i].names))
-			return &known_operators[i];
-	return NULL;
+	return array_find(known, known_operators, sizeof(known_operators) / sizeof(*known_operators),
+			  operator_is_one_of(&bare, known->names));
 }
 
 enum operator_class operator_class_of(const struct operator_field *name)

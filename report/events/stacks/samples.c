@@ -44,18 +44,13 @@ uint64_t samples_by_perf(const struct image *image)
 /* Whether perf took samples of a process of this pid. */
 static bool has_any_by_perf(const struct model *m, size_t machine, uint32_t pid)
 {
-	for (size_t i = 0; i < m->image_count; i++)
-		if (m->images[i].machine == machine && m->images[i].pid == pid && samples_by_perf(&m->images[i]))
-			return true;
-	return false;
+	return array_find(image, m->images, m->image_count,
+			  image->machine == machine && image->pid == pid && samples_by_perf(image)) != NULL;
 }
 
 bool samples_any(const struct model *m)
 {
-	for (size_t i = 0; i < m->image_count; i++)
-		if (count_samples(&m->images[i]))
-			return true;
-	return false;
+	return array_find(image, m->images, m->image_count, count_samples(image)) != NULL;
 }
 
 /* ---- why there are none ---- */

@@ -86,10 +86,7 @@ static bool is_below(const char *path, const char *directory)
 
 static bool is_below_any(const char *path, const struct texts *directories)
 {
-	for (size_t i = 0; i < directories->count; i++)
-		if (is_below(path, directories->items[i]))
-			return true;
-	return false;
+	return list_find(directory, directories, is_below(path, *directory)) != NULL;
 }
 
 /* Whether its text may be shown. 0: yes; -ENODATA: yes, with the remark in err; -EACCES: no. */

@@ -110,10 +110,7 @@ static bool find_in(const char *text, const char *file, struct source_record *re
 
 bool source_record_find(const struct model *m, const char *file, struct source_record *ret)
 {
-	for (size_t i = 0; i < m->sources.count; i++)
-		if (find_in(m->sources.items[i], file, ret))
-			return true;
-	return false;
+	return list_find(source, &m->sources, find_in(*source, file, ret)) != NULL;
 }
 
 bool source_record_is(const struct source_record *record, const struct source_file *file)

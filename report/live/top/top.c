@@ -247,10 +247,7 @@ static const struct look_process *process_of(const struct where_item *item, cons
 
 static struct where_item *item_of(struct top *t, const struct top_process *p, uint32_t tid)
 {
-	for (size_t i = 0; i < t->place.count; i++)
-		if (process_of(&t->place.items[i], p) && t->place.items[i].thread->head.tid == tid)
-			return &t->place.items[i];
-	return NULL;
+	return list_find(item, &t->place, process_of(item, p) && item->thread->head.tid == tid);
 }
 
 /* The stack that is there now; where it cannot be followed, as in the vDSO, the last one that was recorded. */

@@ -39,10 +39,8 @@ static void processes_fill(struct top *l, struct table *t)
 
 static const struct top_process *owner_of(const struct top *l, const struct where_item *item)
 {
-	for (size_t i = 0; i < l->count; i++)
-		if (l->processes[i].pid == item->process->head.pid && l->processes[i].run == item->process->run)
-			return &l->processes[i];
-	return NULL;
+	return array_find(process, l->processes, l->count,
+			  process->pid == item->process->head.pid && process->run == item->process->run);
 }
 
 /* Calls in progress: recorded ones, and system calls that a thread is blocked in. */
@@ -112,11 +110,9 @@ static void lines_fill(struct top *l, struct table *t)
 
 static bool is_live(const struct top *t, const struct image *image)
 {
-	for (size_t i = 0; i < t->count; i++)
-		if (t->processes[i].pid == image->pid &&
-		    !strcmp(t->processes[i].host, t->model.machines[image->machine].host))
-			return true;
-	return false;
+	return array_find(process, t->processes, t->count,
+			  process->pid == image->pid &&
+			  !strcmp(process->host, t->model.machines[image->machine].host)) != NULL;
 }
 
 /* From the first step of the last seconds until now: the rate of a loop that has stopped falls. */

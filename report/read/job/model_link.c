@@ -502,10 +502,8 @@ void model_order(struct model *m)
 
 static bool has_samples(const struct image *image)
 {
-	for (size_t i = 0; image->trace && i < image->trace->thread_count; i++)
-		if (image->trace->threads[i].samples)
-			return true;
-	return false;
+	return image->trace && array_find(thread, image->trace->threads, image->trace->thread_count,
+					  thread->samples) != NULL;
 }
 
 /* Whether the process took samples by itself while the launcher observed it. `sampled`: the images with samples. */
@@ -543,10 +541,7 @@ static void drop_observed_twice(struct model *m)
 
 static const struct ranges *ranges_of(const struct model *m, uint64_t run)
 {
-	for (size_t i = 0; i < m->ranges_count; i++)
-		if (m->ranges[i].run == run && m->ranges[i].count)
-			return &m->ranges[i];
-	return NULL;
+	return array_find(ranges, m->ranges, m->ranges_count, ranges->run == run && ranges->count);
 }
 
 void model_link(struct model *m)

@@ -12,10 +12,7 @@ enum { RECENT_S = 10 };
 
 static const struct ranges *run_ranges(const struct model *m, const struct run_record *run)
 {
-	for (size_t i = 0; i < m->ranges_count; i++)
-		if (m->ranges[i].run == run->id)
-			return &m->ranges[i];
-	return NULL;
+	return array_find(ranges, m->ranges, m->ranges_count, ranges->run == run->id);
 }
 
 uint64_t model_spool_since(const struct model *m, const struct run_record *run)

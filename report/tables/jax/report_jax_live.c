@@ -12,10 +12,7 @@
 
 static const struct jax_look *peak_of(const struct jax_live *l, const struct image *image)
 {
-	for (size_t i = 0; i < l->look_count; i++)
-		if (l->looks[i].image == image && l->looks[i].is_peak)
-			return &l->looks[i];
-	return NULL;
+	return array_find(look, l->looks, l->look_count, look->image == image && look->is_peak);
 }
 
 PLACE_COMPARATOR(by_bytes, struct jax_buffers,

@@ -78,10 +78,7 @@ PLACE_COMPARATOR(by_rest, struct memory_site, order_of(b->in_use, a->in_use))
 
 static const struct memory_use *all_of(const struct memory *m, uint32_t device)
 {
-	for (size_t i = 0; i < m->use_count; i++)
-		if (m->uses[i].device == device && !m->uses[i].kind)
-			return &m->uses[i];
-	return NULL;
+	return array_find(use, m->uses, m->use_count, use->device == device && !use->kind);
 }
 
 static void peak_rows(const struct memory_view *v)

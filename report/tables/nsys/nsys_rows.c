@@ -23,10 +23,7 @@ static int64_t process_id(const struct model *m, const struct image *image)
 /* NULL: the event does not have it. */
 static const struct timeline_argument *argument_of(const struct timeline_event *e, enum timeline_argument_id id)
 {
-	for (size_t i = 0; i < e->argument_count; i++)
-		if (e->arguments[i].id == id)
-			return &e->arguments[i];
-	return NULL;
+	return array_find(argument, e->arguments, e->argument_count, argument->id == id);
 }
 
 static int64_t value_of(const struct timeline_event *e, enum timeline_argument_id id)

@@ -21,10 +21,7 @@ static bool short_line_key(struct scan *s, const void *sample, struct buffer *fi
 
 static const struct trace_thread *thread_numbered(const struct trace *t, uint32_t number)
 {
-	for (size_t i = 0; i < t->thread_count; i++)
-		if (t->threads[i].number == number)
-			return &t->threads[i];
-	return NULL;
+	return array_find(thread, t->threads, t->thread_count, thread->number == number);
 }
 
 /* The sums have no time, and therefore no capture range. */

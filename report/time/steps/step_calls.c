@@ -70,10 +70,7 @@ static bool is_optimizer(const char *kernel)
 {
 	static const char *const words[] = {"adam", "sgd", "optimizer", "multi_tensor_apply"};
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (strcasestr(kernel, words[i]))
-			return true;
-	return false;
+	return array_find(word, words, sizeof(words) / sizeof(*words), strcasestr(kernel, *word)) != NULL;
 }
 
 static enum call_part part_of_launch(const struct gathered_calls *g, uint32_t id, uint64_t *ret_kernel)
@@ -95,10 +92,7 @@ static bool is_collective(const char *name)
 {
 	static const char *const words[] = {"reduce", "gather", "bcast", "broadcast", "alltoall", "barrier", "scan"};
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (strcasestr(name, words[i]))
-			return true;
-	return false;
+	return array_find(word, words, sizeof(words) / sizeof(*words), strcasestr(name, *word)) != NULL;
 }
 
 static bool is_of_socket(struct gathered_calls *g, const struct event *e)
