@@ -36,8 +36,9 @@ struct export_type {
 	int (*run)(struct export *x, struct err *err);
 };
 
-extern const struct export_type export_list[];
-extern const size_t export_count;
+#define EXPORT_PLACE(name, ...) EXPORT_##name,
+enum { EXPORTS(EXPORT_PLACE) EXPORT_COUNT };
+extern const struct export_type export_list[EXPORT_COUNT];
 
 /* By name; NULL: there is no such export. */
 const struct export_type *export_find(const char *name);

@@ -12,15 +12,10 @@
 #endif
 
 #define EXPORT_ROW(name, ending, title, flags, needs) {#name, ending, title, flags, needs(export_##name)},
-const struct export_type export_list[] = {EXPORTS(EXPORT_ROW)};
+const struct export_type export_list[EXPORT_COUNT] = {EXPORTS(EXPORT_ROW)};
 #undef EXPORT_ROW
-
-const size_t export_count = sizeof(export_list) / sizeof(*export_list);
 
 const struct export_type *export_find(const char *name)
 {
-	for (size_t i = 0; i < export_count; i++)
-		if (!strcmp(export_list[i].name, name))
-			return &export_list[i];
-	return NULL;
+	return array_find(type, export_list, EXPORT_COUNT, !strcmp(type->name, name));
 }

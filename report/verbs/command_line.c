@@ -11,24 +11,8 @@
 #include "report/verbs/command_list.h"
 
 enum { WORDS_BYTES = 8192 };
-#define INTERVAL_LEAST_S 0.1
 
 /* ---- values ---- */
-
-static const char *format_choice(size_t i)
-{
-	return i < FORMAT_COUNT ? format_names[i] : NULL;
-}
-
-static const char *by_choice(size_t i)
-{
-	return i < BY_COUNT ? by_names[i] : NULL;
-}
-
-static const char *unit_choice(size_t i)
-{
-	return i < UNIT_COUNT ? unit_names[i] : NULL;
-}
 
 /* Also the words that nsys has for the units. */
 static int set_unit(const struct option *row, void *settings, const char *value, struct text *why)
@@ -43,22 +27,12 @@ static int set_unit(const struct option *row, void *settings, const char *value,
 	return option_set_choice(row, &l->unit, value, why);
 }
 
-static const char *type_choice(size_t i)
-{
-	return i < export_count ? export_list[i].name : NULL;
-}
-
 static int set_type(const struct option *row, void *settings, const char *value, struct text *why)
 {
 	struct command_line *l = settings;
 
 	l->type = export_find(value);
 	return l->type ? 0 : option_refuse(row, value, why);
-}
-
-static const char *metric_choice(size_t i)
-{
-	return i < METRIC_COUNT ? metrics[i].name : NULL;
 }
 
 static int set_metric(const struct option *row, void *settings, const char *value, struct text *why)
@@ -83,11 +57,6 @@ static int set_split_size(const struct option *row, void *settings, const char *
 	return split_size(value, &l->split.bytes) ? option_refuse(row, value, why) : 0;
 }
 
-static const char *diff_by_choice(size_t i)
-{
-	return i < DIFF_BY_COUNT ? diff_by_names[i] : NULL;
-}
-
 /* "3%" or "3". */
 static int set_gate(const struct option *row, void *settings, const char *value, struct text *why)
 {
@@ -100,15 +69,10 @@ static int set_gate(const struct option *row, void *settings, const char *value,
 	return 0;
 }
 
-static const char *sort_choice(size_t i)
-{
-	static const char *const names[SORTS] = {
-		"",		       "cpu_time",	      "cuda_time",	   "cpu_time_total", "cuda_time_total",
-		"self_cpu_time_total", "self_cuda_time_total", "cuda_memory_usage", "cpu_memory_usage",
-		"self_cpu_memory_usage", "self_cuda_memory_usage", "flops", "count", "cumulative", "tree"};
-
-	return i < SORTS ? names[i] : NULL;
-}
+static const char *const sort_names[SORTS] = {
+	"",		       "cpu_time",	      "cuda_time",	   "cpu_time_total", "cuda_time_total",
+	"self_cpu_time_total", "self_cuda_time_total", "cuda_memory_usage", "cpu_memory_usage",
+	"self_cpu_memory_usage", "self_cuda_memory_usage", "flops", "count", "cumulative", "tree"};
 
 /* "shape", "stack:5" */
 static int set_group(const struct option *row, void *settings, const char *value, struct text *why)
@@ -198,38 +162,23 @@ bool command_line_time(const char *value, double *ret_s)
 	return false;
 }
 
-static int set_remove_older(const struct option *row, void *settings, const char *value, struct text *why)
+/* Stored in seconds; `minimum` is in milliseconds. */
+static int set_time(const struct option *row, void *settings, const char *value, struct text *why)
 {
-	struct command_line *l = settings;
+	double seconds;
 
-	return command_line_time(value, &l->remove_older_s) ? 0 : option_refuse(row, value, why);
-}
-
-static int set_for(const struct option *row, void *settings, const char *value, struct text *why)
-{
-	struct command_line *l = settings;
-
-	return command_line_time(value, &l->for_s) ? 0 : option_refuse(row, value, why);
-}
-
-static int set_interval(const struct option *row, void *settings, const char *value, struct text *why)
-{
-	struct command_line *l = settings;
-
-	return command_line_time(value, &l->interval_s) && l->interval_s >= INTERVAL_LEAST_S
-		       ? 0
-		       : option_refuse(row, value, why);
-}
-
-static const char *ops_column_choice(size_t i)
-{
-	return i < OPS_COLUMNS ? ops_column_rows[i].name : NULL;
+	if (!command_line_time(value, &seconds) || seconds * 1e3 < (double)row->minimum)
+		return option_refuse(row, value, why);
+	memcpy((char *)settings + row->offset, &seconds, sizeof(seconds));
+	return 0;
 }
 
 /* ---- the table ---- */
 
 #define AT(field) .offset = offsetof(struct command_line, field)
+#define WORDS(...) .words = &(const struct option_words)OPTION_WORDS(__VA_ARGS__)
 #define LIST(function) .offset = OPTION_NO_FIELD, .set = command_list_##function
+#define TIME(field) AT(field), .set = set_time
 #define SET(function) .offset = OPTION_NO_FIELD, .set = set_##function
 #define VERBS_OF(verbs) .users = (verbs)
 
@@ -249,11 +198,11 @@ static const struct option rows[] = {
 	 .value = "REPORT[,REPORT]...", .help = "reports to show; may be repeated"},
 	{"rule", 'r', OPTION_OWN, LIST(rules), VERBS_OF(VERB_ANALYZE), .value = "RULE[,RULE]...",
 	 .help = "rules to apply; may be repeated; all: each of them, RULE:rows=N: at most N rows"},
-	{"type", 't', OPTION_OWN, SET(type), VERBS_OF(VERB_EXPORT), .value = "TYPE", .choice = type_choice,
+	{"type", 't', OPTION_OWN, SET(type), VERBS_OF(VERB_EXPORT), .value = "TYPE", WORDS(export_list, .name),
 	 .help = "the format to export to"},
-	{"metric", 0, OPTION_OWN, SET(metric), VERBS_OF(VERB_EXPORT), .value = "METRIC", .choice = metric_choice,
+	{"metric", 0, OPTION_OWN, SET(metric), VERBS_OF(VERB_EXPORT), .value = "METRIC", WORDS(metrics, .name),
 	 .help = "the values in folded, speedscope and pprof"},
-	{"by", 0, OPTION_CHOICE, AT(by), VERBS_OF(VERB_STATS), .value = "WHAT", .choice = by_choice,
+	{"by", 0, OPTION_CHOICE, AT(by), VERBS_OF(VERB_STATS), .value = "WHAT", WORDS(by_names),
 	 .help = "one row for each"},
 	{"rank", 0, OPTION_SWITCH, AT(is_ranking), VERBS_OF(VERB_WHATIF),
 	 .help = "what each kernel, line, call and rank could save, instead of edits"},
@@ -272,7 +221,7 @@ static const struct option rows[] = {
 	{"lines-all", 0, OPTION_SWITCH, AT(lines_all), VERBS_OF(VERB_STATS),
 	 .help = "report lines: attribute costs to the innermost line, also in libraries"},
 	{"columns", 'c', OPTION_OWN, LIST(columns), VERBS_OF(VERB_OPS),
-	 .title = "What to show", .value = "COLUMN[,COLUMN]...", .choice = ops_column_choice,
+	 .title = "What to show", .value = "COLUMN[,COLUMN]...", WORDS(ops_column_rows, .name),
 	 .initial = "idx,dir,sub,mod,op,kernel,params,sil",
 	 .help = "the columns, in this order; all: every one"},
 	{"inclusive", 0, OPTION_SWITCH, AT(is_inclusive), VERBS_OF(VERB_STATS),
@@ -284,7 +233,7 @@ static const struct option rows[] = {
 	 .help = "report pytorch_sum: one row for each operator and shape, name (nothing else), stack[:N] (the N "
 		 "innermost frames of the program that launched it), line, module (of nn.Module), phase (forward, "
 		 "backward, optimizer, data loading)"},
-	{"sort", 0, OPTION_CHOICE, AT(sort), VERBS_OF(VERB_STATS), .value = "KEY", .choice = sort_choice,
+	{"sort", 0, OPTION_CHOICE, AT(sort), VERBS_OF(VERB_STATS), .value = "KEY", WORDS(sort_names),
 	 .help = "report pytorch_sum: the order, by torch.profiler's names; python_import_sum: cumulative, count or "
 		 "tree instead of own time"},
 	{"verdict", 0, OPTION_SWITCH, AT(verdict), VERBS_OF(VERB_STATS),
@@ -298,8 +247,9 @@ static const struct option rows[] = {
 		 "the launchers; status 3 if there are any"},
 	{"once", 0, OPTION_SWITCH, AT(is_once), VERBS_OF(VERB_TOP),
 	 .help = "print one set of tables and end; so it is where standard output is no terminal"},
-	{"interval", 0, OPTION_OWN, SET(interval), VERBS_OF(VERB_TOP), .value = "TIME", .initial = "1s",
-	 .takes = "a time of 100ms or more with its unit (ms, s, m)", .help = "the time between two rounds"},
+	{"interval", 0, OPTION_OWN, TIME(interval_s), VERBS_OF(VERB_TOP), .value = "TIME", .initial = "1s",
+	 .minimum = 100, .takes = "a time of 100ms or more with its unit (ms, s, m)",
+	 .help = "the time between two rounds"},
 	{"openmetrics", 0, OPTION_TEXT, AT(openmetrics), VERBS_OF(VERB_TOP), .value = "FILE",
 	 .help = "write metrics for the textfile collector of Prometheus into FILE, in each round anew; with --once "
 		 "only once"},
@@ -316,15 +266,15 @@ static const struct option rows[] = {
 	{"at", 0, OPTION_TEXT, AT(at), VERBS_OF(VERB_START), .title = "When", .value = "/TIME|+TIME|HH:MM:SS",
 	 .help = "start later: at the next multiple of TIME of the wall clock, such as /10s, which is the same on all "
 		 "hosts; after TIME; or at a time of the day"},
-	{"for", 0, OPTION_OWN, SET(for), VERBS_OF(VERB_START), .value = "TIME",
+	{"for", 0, OPTION_OWN, TIME(for_s), VERBS_OF(VERB_START), .value = "TIME",
 	 .takes = "a time with its unit (ms, s, m, h), such as 5s", .help = "stop after so long"},
-	{"remove-older", 0, OPTION_OWN, SET(remove_older), VERBS_OF(VERB_CAPTURES), .title = "What to remove",
+	{"remove-older", 0, OPTION_OWN, TIME(remove_older_s), VERBS_OF(VERB_CAPTURES), .title = "What to remove",
 	 .value = "AGE", .takes = "an age with its unit (s, m, h, d), such as 7d",
 	 .help = "remove the captures of the working directory that nothing was written to for so long, after asking; "
 		 "never those of live runs"},
 	{"yes", 'y', OPTION_SWITCH, AT(is_agreed), VERBS_OF(VERB_CAPTURES), .help = "do not ask"},
 	{"by", 0, OPTION_CHOICE, AT(diff_by), VERBS_OF(VERB_DIFF), .title = "What to compare", .value = "WHAT",
-	 .choice = diff_by_choice, .initial = "auto",
+	 WORDS(diff_by_names), .initial = "auto",
 	 .help = "rows; auto: what the captures have, in this order: kernel, line, range, api"},
 	{"runs", 'n', OPTION_COUNT, AT(runs), VERBS_OF(VERB_TRY | VERB_WHATIF), .title = "What to compare",
 	 .value = "N", .takes = "a number of runs", .initial = "10", .minimum = TRIAL_LEAST_RUNS, .maximum = 100000,
@@ -339,11 +289,11 @@ static const struct option rows[] = {
 	 .help = "compare the mean time of a step: what begins within an NVTX range of this name; @*: any domain"},
 
 	{"format", 'f', OPTION_OWN, LIST(formats), VERBS_OF(VERB_STATS), .title = "Output",
-	 .value = "FORMAT[,FORMAT]...", .choice = format_choice,
+	 .value = "FORMAT[,FORMAT]...", WORDS(format_names),
 	 .help = "the format of tables; of several, each report in turn has its own, and the last one is that of "
 		 "all others; . is the default of the output"},
 	{"format", 'f', OPTION_CHOICE, AT(format), VERBS_OF((VERB_TABLES & ~VERB_STATS) | VERB_DOCTOR),
-	 .title = "Output", .value = "FORMAT", .choice = format_choice, .help = "the format of tables"},
+	 .title = "Output", .value = "FORMAT", WORDS(format_names), .help = "the format of tables"},
 	{"width", 'w', OPTION_COUNT, AT(width), VERBS_OF(VERB_OPS), .value = "N", .takes = "a number of columns",
 	 .minimum = 1, .maximum = 100000,
 	 .help = "as PyProf prints its table: columns of fixed width, cut, in lines of N characters"},
@@ -364,7 +314,7 @@ static const struct option rows[] = {
 	{"nsys", 0, OPTION_SWITCH, AT(is_nsys), VERBS_OF(VERB_TABLES),
 	 .help = "tables on a terminal with all columns in the order of Nsight Systems, as elsewhere; html and "
 		 "markdown likewise, with times in ns"},
-	{"timeunit", 0, OPTION_OWN, SET(unit), VERBS_OF(VERB_TABLES), .value = "UNIT", .choice = unit_choice,
+	{"timeunit", 0, OPTION_OWN, SET(unit), VERBS_OF(VERB_TABLES), .value = "UNIT", WORDS(unit_names),
 	 .help = "the unit of times in tables (csv, tsv and json always have ns)"},
 	{"top", 0, OPTION_COUNT, AT(top), VERBS_OF(VERB_TABLES), .value = "N", .takes = "a number of rows, 0 for all",
 	 .maximum = UINT32_MAX - 1,

@@ -195,7 +195,7 @@ static const char *any_name(const void *list, size_t i)
 /* For the launcher: `pillion help WORD` of what is no verb. */
 static int help_on(const char *word)
 {
-	const struct nearest names = {any_name, NULL, VERB_COUNT + report_count + rule_count + export_count};
+	const struct nearest names = {any_name, NULL, VERB_COUNT + report_count + rule_count + EXPORT_COUNT};
 	const struct report *report = report_find(word);
 	const struct rule *rule = rule_find(word);
 	const struct export_type *type = export_find(word);

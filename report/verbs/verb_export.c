@@ -81,7 +81,7 @@ static void more_help(struct text *ret)
 	struct buffer note = {0};
 
 	text_add(ret, "\nTypes:\n");
-	array_each(const struct export_type, t, export_list, export_count) {
+	array_each(const struct export_type, t, export_list, EXPORT_COUNT) {
 		buffer_done(&note);
 		if (t->missing)
 			buffer_print(&note, "this build has no %s", t->missing);

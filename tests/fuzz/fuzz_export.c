@@ -132,8 +132,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct report_context context = {0};
 	/* Selected by the size, so that each file always takes the same path. */
-	const struct export_type *type = &export_list[size % export_count];
-	struct export x = {.context = &context, .metric = (enum metric)(size / export_count % METRIC_COUNT)};
+	const struct export_type *type = &export_list[size % EXPORT_COUNT];
+	struct export x = {.context = &context, .metric = (enum metric)(size / EXPORT_COUNT % METRIC_COUNT)};
 	struct model model;
 	struct err err;
 

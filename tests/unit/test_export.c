@@ -210,7 +210,7 @@ Test(export, writes_through_a_link_and_tells_a_full_disk)
 	text = read_file(file_path);
 	cr_assert_str_neq(text, "old");
 	free(text);
-	for (size_t i = 0; i < export_count; i++) {
+	for (size_t i = 0; i < EXPORT_COUNT; i++) {
 		/* The example has no calls of Python functions. */
 		int full = strcmp(export_list[i].name, "pstats") ? -ENOSPC : -ENODATA;
 

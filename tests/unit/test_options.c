@@ -319,19 +319,15 @@ struct settings {
 	const char *output;
 };
 
-static const char *by_choice(size_t i)
-{
-	static const char *const words[] = {"", "process", "host"};
-
-	return i < 3 ? words[i] : NULL;
-}
+static const char *const by_names[] = {"", "process", "host"};
+static const struct option_words by_words = OPTION_WORDS(by_names);
 
 #define AT(field) .offset = offsetof(struct settings, field)
 static const struct option verb_rows[] = {
 	{"force-overwrite", 'f', OPTION_FLAG, AT(is_forced), .users = 1, .title = "Output", .initial = "false",
 	 .help = "replace"},
 	{"quiet", 'q', OPTION_SWITCH, AT(is_quiet), .users = 3, .help = "no remarks"},
-	{"by", 0, OPTION_CHOICE, AT(by), .users = 2, .title = "Selection", .value = "WHAT", .choice = by_choice,
+	{"by", 0, OPTION_CHOICE, AT(by), .users = 2, .title = "Selection", .value = "WHAT", .words = &by_words,
 	 .help = "a text that is longer than one line of the page, so that it continues below its own first line: "
 		 "one row for each"},
 	{"output", 'o', OPTION_TEXT, AT(output), .users = 1, .value = "FILE", .help = "the file"},

@@ -52,9 +52,12 @@ struct option_choice {
 /* The choice at `position`; false: there are no more. */
 static bool choice_at(const struct option *row, size_t position, struct option_choice *ret)
 {
-	const char *at = row->choice ? row->choice(position) : row->value;
+	const struct option_words *words = row->words;
+	const char *at = row->value;
 
-	for (size_t i = 0; !row->choice && i < position && at; i++) {
+	if (words)
+		at = position < words->count ? words->first[position * (words->stride / sizeof(at))] : NULL;
+	for (size_t i = 0; !words && i < position && at; i++) {
 		at = strchr(at, '|');
 		at = at ? at + 1 : NULL;
 	}
@@ -115,7 +118,7 @@ __attribute__((cold)) int option_refuse(const struct option *row, const char *va
 		takes_number(row, why);
 	else if (row->kind == OPTION_SECONDS)
 		text_add(why, "a number of seconds");
-	else if (row->choice || row->kind == OPTION_CHOICE)
+	else if (row->words || row->kind == OPTION_CHOICE)
 		option_choices_print(row, "|", why);
 	else
 		text_add(why, row->value);

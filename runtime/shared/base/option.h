@@ -28,6 +28,15 @@ enum option_state {
 	OPTION_REFUSED, /* an option of nsys whose omission could do harm */
 };
 
+/* The words of an option, in the list that defines them: each at the beginning of `stride` bytes. "": none here. */
+struct option_words {
+	const char *const *first;
+	size_t stride, count;
+};
+/* Of an array of words, or with `.name` of the names in an array of structs. */
+#define OPTION_WORDS(array, ...) \
+	{&(array)[0] __VA_ARGS__, sizeof((array)[0]), sizeof(array) / sizeof((array)[0])}
+
 struct option {
 	const char *name;
 	char letter;
@@ -37,10 +46,9 @@ struct option {
 	uint16_t offset;  /* of its field in the settings, OPTION_NO_FIELD: none */
 	uint32_t users;	  /* see struct option_table */
 	const char *title;   /* of the group of options that begins with this row, for --help */
-	const char *value;   /* name of the value in --help; of OPTION_CHOICE without choice(): its words "a|!b",
+	const char *value;   /* name of the value in --help; of OPTION_CHOICE without `words`: its words "a|!b",
 			!: of nsys and without effect, a warning; of OPTION_IGNORED: words that ask for nothing */
-	const char *(*choice)(size_t i); /* the words that it takes, from the list that defines them; "": none here,
-			NULL: end */
+	const struct option_words *words; /* that it takes; NULL: those of `value` */
 	const char *takes;   /* what an error says that it takes; NULL: follows from the kind and `value` */
 	const char *initial; /* the default, parsed by the same code; NULL: none */
 	const char *help;    /* or why it is ignored or refused; of a row for nsys with "!" words: why they are */

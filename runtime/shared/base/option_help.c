@@ -50,7 +50,7 @@ static void value_print(const struct option *row, struct text *t)
 	text_add(t, is_optional ? "[=" : "=");
 	if (is_bool)
 		text_add(t, "true|false");
-	else if (row->kind == OPTION_CHOICE && !row->choice)
+	else if (row->kind == OPTION_CHOICE && !row->words)
 		option_choices_print(row, "|", t);
 	else
 		text_add(t, row->value);
@@ -69,7 +69,7 @@ static void row_print(const struct option *row, struct text *ret)
 	text_add(&l, row->name);
 	value_print(row, &l);
 	text_add(&h, row->help);
-	if (row->choice) {
+	if (row->words) {
 		text_add(&h, ": ");
 		option_choices_print(row, ", ", &h);
 	}
@@ -124,7 +124,7 @@ void option_help_row(const struct option *row, const char *verb, const char *wor
 		text_add(ret, words);
 	else if (is_bool)
 		text_add(ret, "true|false");
-	else if (row->kind == OPTION_CHOICE || row->choice)
+	else if (row->kind == OPTION_CHOICE || row->words)
 		option_choices_print(row, "|", ret);
 	field_add(ret, row->help);
 	text_char(ret, '\n');

@@ -48,7 +48,7 @@ static const struct option rows[] = {
 		 "given more than once"},
 
 	{"trace", 't', OPTION_OWN, RECORDED, SET(trace), PRINT(trace), .title = "What to record", .value = "LIST",
-	 .choice = options_trace_word, .initial = trace_initial + 1,
+	 .words = &options_trace_words, .initial = trace_initial + 1,
 	 .help = "none, or a comma-separated list of"},
 	{"osrt-threshold", 0, OPTION_NUMBER, RECORDED, AT(osrt_threshold_ns), .value = "NS", .initial = "1000",
 	 .maximum = UINT64_MAX - 1,

@@ -44,10 +44,7 @@ static const char not_recorded[] =
 	"opengl-annotations,openxr,openxr-annotations,oshmem,python-gil,tegra-accelerators,ucx,vulkan,"
 	"vulkan-annotations,wddm,";
 
-const char *options_trace_word(size_t i)
-{
-	return i < COUNT_OF(trace_words) ? trace_words[i] : NULL;
-}
+const struct option_words options_trace_words = OPTION_WORDS(trace_words);
 
 static uint32_t groups_of(const char *word, size_t length)
 {

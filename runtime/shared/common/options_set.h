@@ -6,8 +6,7 @@
 
 int options_set_trace(const struct option *row, void *settings, const char *value, struct text *why);
 void options_print_trace(const void *settings, struct text *t);
-/* The words of --trace in turn. */
-const char *options_trace_word(size_t i);
+extern const struct option_words options_trace_words;
 int options_set_range_end(const struct option *row, void *settings, const char *value, struct text *why);
 void options_print_range_end(const void *settings, struct text *t);
 int options_set_stop_on_range_end(const struct option *row, void *settings, const char *value, struct text *why);
