@@ -5,24 +5,25 @@
 #include "report/export/export_chrome.h"
 
 const struct buffer *chrome_text(struct chrome *w, enum timeline_text kind, uint64_t number,
-				 void (*make)(struct chrome *w, uint64_t number, struct buffer *json))
+				 void (*make)(struct chrome *w, enum timeline_text kind, uint64_t number,
+					      struct buffer *json))
 {
 	uint64_t *slot = timeline_slot(&w->timeline, kind, number);
 	struct buffer json = {0};
 
 	if (*slot)
 		return &w->texts[*slot - 1];
-	make(w, number, &json);
+	make(w, kind, number, &json);
 	mem_append(w->texts, w->text_count, w->text_capacity, json);
 	*timeline_slot(&w->timeline, kind, number) = w->text_count;
 	return &w->texts[w->text_count - 1];
 }
 
-static void make_string(struct chrome *w, uint64_t number, struct buffer *json)
+static void make_string(struct chrome *w, enum timeline_text kind, uint64_t number, struct buffer *json)
 {
 	SCOPED(buffer) text = {0};
 
-	timeline_text(&w->timeline, TEXT_STRING, number, &text);
+	timeline_text(&w->timeline, kind, number, &text);
 	json_add(json, buffer_string(&text));
 }
 

@@ -19,52 +19,24 @@ static inline void add_text(struct chrome *w, const struct buffer *json)
 }
 
 /* A text as a member; nothing if it is not known. */
-static void add_member(struct chrome *w, const char *name, enum timeline_text kind, uint64_t number,
-		       struct buffer *json)
+static void make_member(struct chrome *w, enum timeline_text kind, uint64_t number, struct buffer *json)
 {
+	static const char *const names[TEXT_KINDS] = {
+		[TEXT_STACK] = "stack", [TEXT_SHAPE] = "shape", [TEXT_ERRNO] = "errno", [TEXT_FLAGS] = "flags",
+		[TEXT_DOMAIN] = "domain", [TEXT_KERNEL] = "kernel"};
 	SCOPED(buffer) text = {0};
+	struct tf_launch l = {0};
 
+	if (kind == TEXT_KERNEL && !timeline_launch(&w->timeline, (uint32_t)number, &l))
+		return;
 	if (timeline_text(&w->timeline, kind, number, &text)) {
-		buffer_print(json, ",\"%s\":", name);
+		buffer_print(json, ",\"%s\":", names[kind]);
 		json_add(json, buffer_string(&text));
 	}
-}
-
-static void make_stack(struct chrome *w, uint64_t number, struct buffer *json)
-{
-	add_member(w, "stack", TEXT_STACK, number, json);
-}
-
-static void make_shape(struct chrome *w, uint64_t number, struct buffer *json)
-{
-	add_member(w, "shape", TEXT_SHAPE, number, json);
-}
-
-static void make_errno(struct chrome *w, uint64_t number, struct buffer *json)
-{
-	add_member(w, "errno", TEXT_ERRNO, number, json);
-}
-
-static void make_flags(struct chrome *w, uint64_t number, struct buffer *json)
-{
-	add_member(w, "flags", TEXT_FLAGS, number, json);
-}
-
-static void make_domain(struct chrome *w, uint64_t number, struct buffer *json)
-{
-	add_member(w, "domain", TEXT_DOMAIN, number, json);
-}
-
-static void make_launch(struct chrome *w, uint64_t number, struct buffer *json)
-{
-	struct tf_launch l;
-
-	if (!timeline_launch(&w->timeline, (uint32_t)number, &l))
-		return;
-	add_member(w, "kernel", TEXT_KERNEL, number, json);
-	buffer_print(json,
-		     ",\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],\"shared memory\":%u,\"stream handle\":%" PRIu64,
-		     l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2], l.shared_bytes, l.stream);
+	if (kind == TEXT_KERNEL)
+		buffer_print(json, ",\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],\"shared memory\":%u,"
+			     "\"stream handle\":%" PRIu64, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1],
+			     l.block[2], l.shared_bytes, l.stream);
 }
 
 /* ---- the parts of an event ---- */
@@ -76,16 +48,6 @@ static void add_span(struct chrome *w, const struct timeline_event *e)
 	sink_us(w->out, (int64_t)e->duration_ns);
 }
 
-static const struct buffer *argument_text(struct chrome *w, const struct timeline_argument *a)
-{
-	static void (*const make[TEXT_KINDS])(struct chrome *, uint64_t, struct buffer *) = {
-		[TEXT_STACK] = make_stack, [TEXT_KERNEL] = make_launch, [TEXT_SHAPE] = make_shape,
-		[TEXT_ERRNO] = make_errno, [TEXT_FLAGS] = make_flags};
-	enum timeline_text kind = timeline_arguments[a->id].text;
-
-	return chrome_text(w, kind, a->value, make[kind]);
-}
-
 /* Each begins with a comma: the one before it is always present. A call must not have "stream": HTA takes an event with
  * it for a device operation. */
 static void add_argument(struct chrome *w, const struct timeline_argument *a)
@@ -94,7 +56,7 @@ static void add_argument(struct chrome *w, const struct timeline_argument *a)
 	const struct timeline_argument_kind *kind = &timeline_arguments[a->id];
 
 	if (kind->type == TYPE_TEXT) {
-		add_text(w, argument_text(w, a));
+		add_text(w, chrome_text(w, kind->text, a->value, make_member));
 		return;
 	}
 	if (!w->members[a->id].size)
@@ -184,7 +146,7 @@ static void add_members(struct chrome *w, const struct nvtx_range *r)
 
 	chrome_number(w, ",\"args\":{\"domain id\":", r->domain);
 	if (r->domain)
-		add_text(w, chrome_text(w, TEXT_DOMAIN, r->domain, make_domain));
+		add_text(w, chrome_text(w, TEXT_DOMAIN, r->domain, make_member));
 	buffer_clear(&w->scratch);
 	if (nvtx_category(nvtx, r->domain, r->args, r->args_count, &w->scratch)) {
 		sink_text(w->out, ",\"category\":");

@@ -56,7 +56,8 @@ void chrome_meta(struct chrome *w, uint32_t pid, uint32_t tid, const char *what,
 /* The JSON of a text, which `make` appends to the empty scratch buffer when it is first needed. Borrowed until the
  * next call. */
 const struct buffer *chrome_text(struct chrome *w, enum timeline_text kind, uint64_t number,
-				 void (*make)(struct chrome *w, uint64_t number, struct buffer *json));
+				 void (*make)(struct chrome *w, enum timeline_text kind, uint64_t number,
+					      struct buffer *json));
 
 /* The JSON string of a text of NVTX. */
 const struct buffer *chrome_string(struct chrome *w, uint32_t number);

@@ -105,7 +105,7 @@ static uint32_t stream_tid(struct chrome *w, uint32_t pid, const struct tf_devic
 }
 
 /* The part of an event that is equal for all records of that operation. Its end is open within "args". */
-static void make_operation(struct chrome *w, uint64_t number, struct buffer *json)
+static void make_operation(struct chrome *w, enum timeline_text kind, uint64_t number, struct buffer *json)
 {
 	static const char *const categories[] = {"kernel", "kernel", "gpu_memcpy", "gpu_memset", "kernel"};
 	const struct tf_device_operation *o = timeline_operation(&w->timeline, (uint32_t)number);
