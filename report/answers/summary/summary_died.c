@@ -415,16 +415,6 @@ static void last_of_thread(const struct trace *t, const struct trace_thread *thr
 			ret->stack = event_stack(&e);
 }
 
-/* "file:line function" */
-static void add_line(struct rules *r, const struct image *image, uint32_t stack, struct buffer *out)
-{
-	const struct code_line *line = rule_line(r, image, stack);
-
-	if (line && line->file)
-		buffer_print(out, "%s:%" PRIu32 " ", code_line_file(line->file), line->line);
-	text_shorten(out, line ? line->function : "", NAME_WIDTH);
-}
-
 /* The thread that recorded last: its call, and its last line. */
 static void add_last(struct rules *r, const struct process *p, struct buffer *out)
 {
@@ -445,7 +435,7 @@ static void add_last(struct rules *r, const struct process *p, struct buffer *ou
 		return;
 	call = call_of(m, p, last.thread);
 	if (last.stack)
-		add_line(r, image, last.stack, &line);
+		code_line_short(rule_line(r, image, last.stack), &line);
 	if (!call && !*buffer_string(&line))
 		return;
 	if (call)
@@ -469,9 +459,8 @@ static bool add_seen(const struct model *m, const struct process *p, const struc
 		frame = where_item_line(item);
 		if (!frame || !frame->line->file)
 			continue;
-		buffer_print(out, ", in MPI_Abort at %s:%" PRIu32 " ", code_line_file(frame->line->file),
-			     frame->line->line);
-		text_shorten(out, frame->line->function, NAME_WIDTH);
+		buffer_text(out, ", in MPI_Abort at ");
+		code_line_short(frame->line, out);
 		return true;
 	}
 	return false;
@@ -487,7 +476,7 @@ static void add_crash(struct rules *r, const struct process *p, const struct cra
 		buffer_print(out, "%" PRIu32, crash->what.tid);
 	if (crash->what.stack) {
 		buffer_text(out, ": at ");
-		add_line(r, crash->image, crash->what.stack, out);
+		code_line_short(rule_line(r, crash->image, crash->what.stack), out);
 	}
 }
 

@@ -11,7 +11,7 @@
 #include "report/read/job/command.h"
 #include "report/tables/report.h"
 
-enum { REASON_WIDTH = 100, NAME_WIDTH = 40 };
+enum { REASON_WIDTH = 100 };
 
 /* Of an end by a signal, or of an exit. Of a crash the last record is valid: the first one was written before the stack
  * was walked. Of an exit the first one that has its status: Python's is made before its interpreter calls exit(). */
@@ -62,8 +62,8 @@ void exit_print(const struct process *p, const struct code_line *line, struct bu
 	buffer_print(out, "%s%s", p->ended, words_of_exit(p));
 	if (!line || !line->file)
 		return;
-	buffer_print(out, " at %s:%" PRIu32 " ", code_line_file(line->file), line->line);
-	text_shorten(out, line->function, NAME_WIDTH);
+	buffer_text(out, " at ");
+	code_line_short(line, out);
 }
 
 /* An assertion without the program's name and the place, which is the line of the crash; the type of an exception as it
