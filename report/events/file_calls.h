@@ -6,7 +6,7 @@
 #include "report/events/traffic.h"
 
 /* What a call asks of a server for metadata. CHANGE: creates, renames, removes. */
-enum file_metadata { METADATA_NONE, METADATA_OPEN, METADATA_STAT, METADATA_CHANGE };
+enum file_metadata { METADATA_NONE, METADATA_OPEN, METADATA_STAT, METADATA_CHANGE, METADATA_KINDS };
 
 struct file_call {
 	const struct image *image;

@@ -268,7 +268,7 @@ void report_files_size_sum(const struct report_context *c, struct table *table)
 /* ---- metadata ---- */
 
 struct directory {
-	uint64_t ns, opens, failed_opens, stats, failed_stats, changes, failed_changes, sharers, files;
+	uint64_t ns, calls[METADATA_KINDS], failed[METADATA_KINDS], sharers, files;
 };
 
 struct directories {
@@ -305,12 +305,8 @@ static void visit_metadata(struct file_calls *f, const struct file_call *call)
 		d->files += is_new;
 	}
 	d->ns += call->ns;
-	d->opens += call->metadata == METADATA_OPEN ? call->calls : 0;
-	d->failed_opens += call->metadata == METADATA_OPEN ? call->failed : 0;
-	d->stats += call->metadata == METADATA_STAT ? call->calls : 0;
-	d->failed_stats += call->metadata == METADATA_STAT ? call->failed : 0;
-	d->changes += call->metadata == METADATA_CHANGE ? call->calls : 0;
-	d->failed_changes += call->metadata == METADATA_CHANGE ? call->failed : 0;
+	d->calls[call->metadata] += call->calls;
+	d->failed[call->metadata] += call->failed;
 }
 
 ROW_COMPARATOR(directories_by_time, struct directory, order_of(b->ns, a->ns))
@@ -330,8 +326,9 @@ void report_files_meta_sum(const struct report_context *c, struct table *table)
 	array_each(const struct aggregate_row, row, all.keys.rows, all.keys.count) {
 		const struct directory *d = row->more;
 
-		table_cells(table, d->ns, d->sharers, d->files, d->opens, d->failed_opens, d->stats, d->failed_stats,
-			    d->changes, d->failed_changes, aggregate_field(row, 0));
+		table_cells(table, d->ns, d->sharers, d->files, d->calls[METADATA_OPEN], d->failed[METADATA_OPEN],
+			    d->calls[METADATA_STAT], d->failed[METADATA_STAT], d->calls[METADATA_CHANGE],
+			    d->failed[METADATA_CHANGE], aggregate_field(row, 0));
 	}
 	map_done(&all.seen);
 	aggregate_done(&all.keys);
