@@ -29,12 +29,8 @@ void fix_first_limit(struct saving *s, uint64_t most)
 static bool is_told(const struct choice *k, const struct fix_first_cause *cause)
 {
 	SCOPED(buffer) place = {0};
-	bool is_told = false;
 
-	code_line_place(cause->line, &place);
-	for (size_t i = 0; i < k->told.count && place.size; i++)
-		is_told |= !strcmp(k->told.items[i], place.data);
-	return is_told;
+	return code_line_place(cause->line, &place) && list_find(told, &k->told, !strcmp(*told, place.data));
 }
 
 struct fix_first_cause *fix_first_at(const struct fix_first *f, const struct code_line *line)

@@ -86,15 +86,14 @@ static struct place_time place_time(struct choice *k, const struct role *role, u
 	array_each(const struct role_stack, s, role->stacks, role->stack_count) {
 		struct symbol_frame frames[MODULES];
 		size_t count;
-		bool is_inside = false;
 
 		if (!passes(&k->own, s->image, s->stack, place))
 			continue;
 		count = symbols_native(k->context->symbols, s->image, s->stack, frames, MODULES);
-		for (size_t i = 0; i < count; i++)
-			is_inside |= text_any(text_begins_with, path_name(frames[i].module), "libsqlite3", "_sqlite3");
 		ret.all_ns += s->ns;
-		ret.sqlite_ns += is_inside ? s->ns : 0;
+		if (array_find(frame, frames, count,
+			       text_any(text_begins_with, path_name(frame->module), "libsqlite3", "_sqlite3")))
+			ret.sqlite_ns += s->ns;
 	}
 	return ret;
 }

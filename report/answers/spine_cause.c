@@ -128,10 +128,10 @@ static const struct role_call *giving_call(const struct choice *k, const struct 
 	const struct role_call *found = NULL;
 
 	list_each(const struct role, other, k->roles) {
-		bool gives = false;
+		bool gives = array_find(own, r->calls, r->call_count,
+					own->end.ns &&
+					&k->roles->items[k->roles->role_of[own->end.thread] - 1] == other);
 
-		array_each(const struct role_call, own, r->calls, r->call_count)
-			gives |= own->end.ns && &k->roles->items[k->roles->role_of[own->end.thread] - 1] == other;
 		array_each(const struct role_call, call, other->calls, other->call_count) {
 			const struct role_end *end = &call->end;
 			bool is_for = end->ns ? k->roles->role_of[end->thread] == (size_t)(r - k->roles->items) + 1

@@ -125,11 +125,7 @@ static bool find_own(struct wanted *w, const struct editable_stack *stack,
 
 static bool is_one_of(const struct wanted *w, uint32_t function)
 {
-	bool is_such = false;
-
-	for (size_t i = 0; i < w->count; i++)
-		is_such |= w->functions[i] == function;
-	return is_such;
+	return array_find(one, w->functions, w->count, *one == function) != NULL;
 }
 
 static bool is_below_own(struct wanted *w, const struct editable_stack *stack, uint64_t *ret_line)

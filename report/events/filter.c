@@ -124,11 +124,8 @@ static void set_trace_filter(const struct model *m, const struct image *image, c
 void filter_cancelled(struct model *m)
 {
 	SCOPED(filter) all = filter_copy(m);
-	bool has = false;
 
-	for (size_t i = 0; i < m->ranges_count; i++)
-		has |= m->ranges[i].has_cancelled;
-	if (has)
+	if (array_find(ranges, m->ranges, m->ranges_count, ranges->has_cancelled))
 		filter_restore(m, &all);
 }
 

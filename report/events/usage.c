@@ -131,15 +131,6 @@ void usages_free(struct usages *u)
 	free(u);
 }
 
-static bool has_ended_threads(const struct trace *t)
-{
-	bool has = false;
-
-	for (size_t i = 0; i < t->thread_count; i++)
-		has |= t->threads[i].page && t->threads[i].page->end_ticks;
-	return has;
-}
-
 static uint64_t usage_wide(uint32_t value)
 {
 	return value == UINT32_MAX ? TF_USAGE_UNKNOWN : value;
@@ -202,7 +193,7 @@ struct usage_of usages_recorded(const struct usages *u, const struct image *imag
 				 .block_ms = usage_wide(r->of.block_ms),
 				 .read_bytes = tf_usage_bytes(r->of.read_bytes),
 				 .written_bytes = tf_usage_bytes(r->of.written_bytes),
-				 .is_of_living = r->of.is_of_living && has_ended_threads(image->trace)};
+				 .is_of_living = r->of.is_of_living && trace_has_ended_threads(image->trace)};
 }
 
 /* The start of the image's process, 0 if it is not known. For a forked image in a range file, only an upper bound of

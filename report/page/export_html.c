@@ -171,10 +171,8 @@ static void add_remarks(struct html_json *j)
 {
 	SCOPED(buffer) line = {0};
 	SCOPED(texts) remarks = {0};
-	bool has_devices = false;
+	bool has_devices = array_find(track, j->html->tracks, j->html->track_count, track->kind == HTML_STREAM);
 
-	for (size_t i = 0; i < j->html->track_count; i++)
-		has_devices |= j->html->tracks[i].kind == HTML_STREAM;
 	ledger_line(j->html->model, &line);
 	buffer_text(&j->text, ",\"ledger\":");
 	json_add(&j->text, buffer_string(&line));

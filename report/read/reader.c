@@ -402,6 +402,11 @@ bool trace_has_first_chunk(const struct trace *t)
 	return t->chunk_count && !t->chunks[0].thread && !t->chunks[0].sequence;
 }
 
+bool trace_has_ended_threads(const struct trace *t)
+{
+	return array_find(thread, t->threads, t->thread_count, thread->page && thread->page->end_ticks) != NULL;
+}
+
 void reader_close(struct trace *t)
 {
 	if (!t)

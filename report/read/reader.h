@@ -174,6 +174,9 @@ struct trace_bits trace_bits(const struct trace *t);
 /* Has the trace the first chunk of its first thread? */
 bool trace_has_first_chunk(const struct trace *t);
 
+/* Whether a thread has ended before its process. */
+bool trace_has_ended_threads(const struct trace *t);
+
 void cursor_init(struct cursor *c, const struct trace *t, const struct trace_thread *thread);
 
 /* To be called right after cursor_init: skips chunks that were complete well before that tick. */

@@ -97,11 +97,7 @@ static void read_image(struct io_reading *r, const struct trace *t)
 /* Sums of --mode=profile are those of all threads, also of those that have ended. */
 static bool is_comparable(const struct trace *t, bool of_living)
 {
-	bool has_ended = false;
-
-	for (size_t i = 0; i < t->thread_count; i++)
-		has_ended |= t->threads[i].page && t->threads[i].page->end_ticks;
-	return !(t->header.mode == TF_MODE_PROFILE && of_living && has_ended);
+	return !(t->header.mode == TF_MODE_PROFILE && of_living && trace_has_ended_threads(t));
 }
 
 /* With a capture range, calls outside of it are not recorded; a ring has overwritten the earlier ones. */
@@ -109,10 +105,7 @@ static bool is_whole(const struct model *m, const struct image *image)
 {
 	if (image->trace && image->trace->header.ring_ticks)
 		return false;
-	for (size_t i = 0; i < m->ranges_count; i++)
-		if (m->ranges[i].run == image->run && m->ranges[i].mode != TF_RANGE_WHOLE_RUN)
-			return false;
-	return true;
+	return !model_has_capture_range(m, image->run);
 }
 
 struct io_account *io_accounts(const struct report_context *c)

@@ -426,7 +426,6 @@ static int combine_outputs(struct command_line *l, struct text *why)
 static int combine(struct command_line *l, struct text *why)
 {
 	const struct option_table stats = table_of(VERB_STATS, "");
-	bool is_applied = !l->fail_on || !l->rule_count;
 
 	if (combine_outputs(l, why))
 		return -EINVAL;
@@ -449,9 +448,8 @@ static int combine(struct command_line *l, struct text *why)
 		text_add(why, "--sarif is written by Python: by `pillion analyze --sarif` alone, in full");
 		return -EINVAL;
 	}
-	for (size_t i = 0; i < l->rule_count; i++)
-		is_applied |= l->rules[i].rule == l->fail_on;
-	if (!is_applied) {
+	if (l->fail_on && l->rule_count &&
+	    !array_find(selected, l->rules, l->rule_count, selected->rule == l->fail_on)) {
 		text_add(why, "--fail-on: -r does not select ");
 		text_add(why, l->fail_on->name);
 		return -EINVAL;

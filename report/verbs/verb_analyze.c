@@ -245,10 +245,7 @@ static void add_cause(struct table *t, const struct fix_first_cause *cause, uint
 /* Whether one of the causes is that of the finding, or of something at its line. */
 static bool is_among(const struct fix_first *causes, const struct finding *f)
 {
-	for (size_t i = 0; i < causes->count; i++)
-		if (causes->items[i].finding == f)
-			return true;
-	return fix_first_at(causes, f->line) != NULL;
+	return list_find(cause, causes, cause->finding == f) || fix_first_at(causes, f->line);
 }
 
 /* The process of the first row. */

@@ -375,11 +375,8 @@ static void show_tables(struct work *w)
 
 static bool is_named(const struct command_line *l, const struct report *r)
 {
-	bool is_there = !l->capture_count;
-
-	for (size_t i = 0; i < l->capture_count; i++)
-		is_there |= !strcmp(l->captures[i], "ALL") || report_find(l->captures[i]) == r;
-	return is_there;
+	return !l->capture_count || array_find(name, l->captures, l->capture_count,
+					       !strcmp(*name, "ALL") || report_find(*name) == r);
 }
 
 /* l: NULL: those of the topic. */

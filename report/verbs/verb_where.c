@@ -119,14 +119,11 @@ static bool is_same(const struct where_view *p, size_t at, size_t other)
 static bool is_of_mpi(const struct where_item *item)
 {
 	const struct where_frame *line = where_stack_line(&item->stack);
-	bool found = false;
 
 	if (item->thread->head.tid == item->process->head.pid || item->cycle || item->wait.collective ||
 	    (line && (line->is_python || line->line->file)))
 		return false;
-	for (size_t i = 0; i < item->stack.count; i++)
-		found |= attribution_is_mpi(item->stack.frames[i].path);
-	return found;
+	return array_find(frame, item->stack.frames, item->stack.count, attribution_is_mpi(frame->path)) != NULL;
 }
 
 static size_t first_item(const struct where_view *p, const struct look_process *process)
@@ -304,14 +301,12 @@ static void print_heads(const struct where_view *p)
 static void print_all(struct where_view *p)
 {
 	const struct model *m = &p->work->model;
-	bool has = false, is_launcher = false;
+	bool has = false;
 
 	for (size_t i = 0; i < p->at.look_count; i++)
 		for (size_t k = 0; k < p->at.looks[i].count; k++)
 			has |= p->at.looks[i].processes[k].head.pid == p->only;
-	for (size_t i = 0; i < m->run_count; i++)
-		is_launcher |= m->runs[i].pid == p->only;
-	if (p->only && !has && !is_launcher)
+	if (p->only && !has && !array_find(run, m->runs, m->run_count, run->pid == p->only))
 		say("PID %u is not recorded, or has ended: these are the processes of its run", p->only);
 	if (!has)
 		p->only = 0;

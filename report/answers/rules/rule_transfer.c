@@ -108,15 +108,13 @@ static void add_function(struct transfers *t, const struct image *image, uint32_
 {
 	SCOPED(buffer) name = {0};
 	struct transfer_reading reading = {.name = &name};
-	bool is_known;
+	bool is_new;
 
-	map_put(&t->named, stack, (uint64_t)(image - t->rules->context->model->images), &is_known);
-	is_known = !is_known;
-	if (!is_known)
-		python_frames(image->trace, stack, &reading, read_transfer);
-	for (size_t i = 0; i < t->functions.count; i++)
-		is_known |= !strcmp(t->functions.items[i], buffer_string(&name));
-	if (!is_known)
+	map_put(&t->named, stack, (uint64_t)(image - t->rules->context->model->images), &is_new);
+	if (!is_new)
+		return;
+	python_frames(image->trace, stack, &reading, read_transfer);
+	if (!list_find(known, &t->functions, !strcmp(*known, buffer_string(&name))))
 		texts_add(&t->functions, "%s", name.data);
 }
 

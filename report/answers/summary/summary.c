@@ -428,25 +428,15 @@ static void summary_sections(const struct answer *s, size_t width, size_t room, 
 }
 
 /* The one verb that shows more of it. */
-static bool has_found(const struct answer *a)
-{
-	bool ret = false;
-
-	for (size_t i = 0; i < a->found_count; i++)
-		ret |= a->found[i].verdict == VERDICT_FOUND;
-	return ret;
-}
-
 static void summary_verb(const struct answer *s, const char *capture, size_t hangs, struct buffer *out)
 {
 	const char *verb = NULL;
-	bool is_running = false;
+	const struct model *m = s->context.model;
 
-	for (size_t i = 0; i < s->context.model->process_count; i++)
-		is_running |= s->context.model->processes[i].is_running;
-	if (hangs || is_running)
+	if (hangs || array_find(process, m->processes, m->process_count, process->is_running))
 		verb = "where";
-	else if (s->has_events && (s->is_large || has_found(s)))
+	else if (s->has_events &&
+		 (s->is_large || array_find(f, s->found, s->found_count, f->verdict == VERDICT_FOUND)))
 		verb = "analyze";
 	else if (s->first.count)
 		verb = "critical"; /* no rule has more to say */

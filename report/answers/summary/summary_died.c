@@ -59,13 +59,10 @@ static bool was_killed(const struct model *m, const struct process *p)
  * machine is it known not to run any more. */
 static bool was_killed_alone(const struct model *m, const struct process *p)
 {
-	bool is_alone = false;
-
 	if (run_of(m, p) || !process_is_command(m, p) || !was_killed(m, p) || !m->machines[p->machine].is_this)
 		return false;
-	array_each(const struct process, other, m->processes, m->process_count)
-		is_alone |= process_is_command(m, other) && !other->is_running && !was_killed(m, other);
-	return is_alone;
+	return array_find(other, m->processes, m->process_count,
+			  process_is_command(m, other) && !other->is_running && !was_killed(m, other)) != NULL;
 }
 
 /* When the launcher of the process was first told to end it; UINT64_MAX: it was not. CLOCK_REALTIME. */
@@ -139,10 +136,8 @@ static bool has_exited_in_mpi(const struct model *m, const struct process *p)
 	if (!call || call->group != TF_GROUP_MPI)
 		return false;
 	at_ns = clock_map_ns(&m->machines[p->machine].clock, exits.what.ticks);
-	array_each(const struct process, other, m->processes, m->process_count)
-		if (*other->rank && is_request(signal_of(m, other)) && other->end_ns < at_ns)
-			return false;
-	return true;
+	return !array_find(other, m->processes, m->process_count,
+			   *other->rank && is_request(signal_of(m, other)) && other->end_ns < at_ns);
 }
 
 static bool has_several_ranks(const struct model *m)
@@ -296,14 +291,14 @@ static bool is_death(const struct model *m, const struct process *p)
 bool summary_was_ended(const struct model *m, const struct died *d, bool is_proved)
 {
 	const struct trace *t = d->process ? process_last_image(m, d->process)->trace : NULL;
-	bool is_in_call = false;
+	bool is_in_call;
 
 	if (!t || is_crash(d->signal) || has_aborted_ranks(m, d->process) || has_exited_in_mpi(m, d->process))
 		return false;
 	if (d->exception.image)
 		return was_raised_after_signal(m, d);
-	for (size_t i = 0; i < t->thread_count; i++)
-		is_in_call |= t->threads[i].tid == d->process->pid && call_of(m, d->process, &t->threads[i]);
+	is_in_call = array_find(thread, t->threads, t->thread_count,
+				thread->tid == d->process->pid && call_of(m, d->process, thread));
 	return is_request(d->signal) || (d->signal == SIGKILL && is_proved) || (!d->signal && is_in_call);
 }
 

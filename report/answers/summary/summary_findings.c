@@ -99,10 +99,7 @@ static void summary_frames(const struct fix_first_cause *cause, struct buffer *o
 {
 	SCOPED(texts) places = {0}, names = {0};
 	size_t wide = 0, wide_name = 0, last = 0;
-	bool has_lines = false;
-
-	for (size_t i = 0; i < cause->frame_count; i++)
-		has_lines |= *cause->frames[i].line;
+	bool has_lines = array_find(frame, cause->frames, cause->frame_count, *frame->line);
 
 	for (size_t i = 0; i < cause->frame_count; i++) {
 		const struct fix_first_frame *f = &cause->frames[i];

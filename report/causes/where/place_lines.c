@@ -35,11 +35,9 @@ void where_add_lines(const struct report_context *c, const struct lines_filter *
 {
 	const struct model *m = c->model;
 	SCOPED(where_place) place = {0};
-	bool is_any = false;
 
-	for (size_t i = 0; i < m->image_count; i++)
-		is_any |= m->images[i].end == TF_END_NONE && m->images[i].trace;
-	if (c->by != BY_NOTHING || c->share || !is_any)
+	if (c->by != BY_NOTHING || c->share ||
+	    !array_find(image, m->images, m->image_count, image->end == TF_END_NONE && image->trace))
 		return;
 	where_place_read(&place, m, c->symbols, 0);
 	list_each(const struct where_item, item, &place)

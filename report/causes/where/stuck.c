@@ -23,18 +23,12 @@ void stuck_add(struct stuck_node *node, size_t waker)
 /* All that can end the wait are stuck. */
 static bool is_endless(const struct stuck_node *nodes, const struct stuck_wait *w)
 {
-	for (size_t i = 0; i < w->count; i++)
-		if (!nodes[w->wakers[i]].is)
-			return false;
-	return true;
+	return !array_find(waker, w->wakers, w->count, !nodes[*waker].is);
 }
 
 static bool may_go_on(const struct stuck_node *nodes, const struct stuck_node *n)
 {
-	for (size_t i = 0; i < n->count; i++)
-		if (is_endless(nodes, &n->waits[i]))
-			return false;
-	return true;
+	return !array_find(wait, n->waits, n->count, is_endless(nodes, wait));
 }
 
 /* Tarjan's search for strongly connected components. */

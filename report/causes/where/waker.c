@@ -65,10 +65,7 @@ bool where_may_be_stuck(const struct look *l, const struct look_process *p)
 	if (!l->has_registers || !p->thread_count || p->thread_count > FEW_THREADS || p->head.error ||
 	    !(p->head.handled & 1) || p->head.handled & ~harmless)
 		return false;
-	for (size_t i = 0; i < p->thread_count; i++)
-		if (!is_blocked(l, p, &p->threads[i].head))
-			return false;
-	return true;
+	return !array_find(thread, p->threads, p->thread_count, !is_blocked(l, p, &thread->head));
 }
 
 /* ---- who can wake it ---- */

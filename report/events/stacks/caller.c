@@ -134,11 +134,8 @@ static void conclude(const struct callers *k, size_t query)
 void callers_find(const struct report_context *c, const struct caller_query *queries, size_t count)
 {
 	struct callers k = {.queries = queries, .count = count};
-	bool is_asked = false;
 
-	for (size_t i = 0; i < count; i++)
-		is_asked |= queries[i].line != NULL;
-	if (!is_asked)
+	if (!array_find(query, queries, count, query->line))
 		return;
 	scan_events(&(struct scan){.context = c, .args = 1u << TF_ARG_STACK, .call_args = 1u << TF_ARG_STACK,
 				   .more = &k}, callers_visit);

@@ -263,6 +263,9 @@ void model_order(struct model *m);
 /* The run that the image belongs to; NULL: there was no launcher. */
 const struct run_record *model_run(const struct model *m, const struct image *image);
 
+/* Whether only a part of the run was recorded. */
+bool model_has_capture_range(const struct model *m, uint64_t run);
+
 /* How long the COMMAND of the only run took, and how it ended, where only its launcher has seen it: a static or setuid
  * program, of which at most the children were recorded. False: it was recorded, or it has not ended. The caller frees
  * the text. */

@@ -101,10 +101,9 @@ static void processes_seen(struct model *m, const struct usage_samples *u)
 
 void model_last_seen(struct model *m)
 {
-	bool is_wanted = false;
+	bool is_wanted = array_find(process, m->processes, m->process_count,
+				    !process->end_is_known && !process->is_running);
 
-	for (size_t i = 0; i < m->process_count; i++)
-		is_wanted |= !m->processes[i].end_is_known && !m->processes[i].is_running;
 	for (size_t i = 0; is_wanted && i < m->usage_count; i++)
 		processes_seen(m, &m->usages[i]);
 }

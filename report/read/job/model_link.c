@@ -236,6 +236,12 @@ const char *run_option(const struct run_record *r, const char *name, size_t *ret
 	return NULL;
 }
 
+bool model_has_capture_range(const struct model *m, uint64_t run)
+{
+	return array_find(ranges, m->ranges, m->ranges_count,
+			  ranges->run == run && ranges->mode != TF_RANGE_WHOLE_RUN) != NULL;
+}
+
 const struct run_record *model_run(const struct model *m, const struct image *image)
 {
 	const uint64_t *place = map_find(&m->run_by_id, image->run, 0);

@@ -11,11 +11,9 @@ int model_open(struct model *m, char *const *paths, size_t count, struct err *er
 
 int model_open_shared(struct model *m, char *const *paths, size_t count, struct share *share, struct err *err)
 {
-	bool has_directory = false;
+	bool has_directory = array_find(path, paths, count, model_path_is_directory(*path));
 
 	*m = (struct model){.share = share};
-	for (size_t i = 0; i < count; i++)
-		has_directory |= model_path_is_directory(paths[i]);
 	for (size_t i = 0; i < count && has_directory; i++)
 		if (model_path_is_spool(paths[i]))
 			texts_add(&m->spools, "%s", paths[i]);

@@ -148,10 +148,7 @@ static bool is_to_be_sampled(const struct model *m, const struct process *p, uin
 
 	if (!samples && (!run || !is_sampled_by_default(m, run)))
 		return false;
-	for (size_t i = 0; i < m->ranges_count; i++)
-		if (m->ranges[i].run == first->run && m->ranges[i].mode != TF_RANGE_WHOLE_RUN)
-			return false;
-	return !asked || strncmp(asked, "none", length) != 0;
+	return !model_has_capture_range(m, first->run) && (!asked || strncmp(asked, "none", length) != 0);
 }
 
 /* A sample comes at the first tick after its period at which the thread runs. A thread that runs at any time has some

@@ -177,11 +177,8 @@ static void add_clocks(const struct model *m, struct table *table)
 
 	for (size_t i = 0; i < m->machine_count; i++) {
 		const struct clock_map *a = &m->machines[i].clock;
-		bool is_used = false;
 
-		for (size_t k = 0; k < m->process_count; k++)
-			is_used |= m->processes[k].machine == i;
-		if (!a->count || !is_used)
+		if (!a->count || !array_find(process, m->processes, m->process_count, process->machine == i))
 			continue;
 		buffer_set(&text, "%s: %s, placed to %" PRIu64 " ns", m->machines[i].host,
 			   names[a->source < 4 ? a->source : 0], a->error_ns);
