@@ -45,12 +45,9 @@ static void add_thread(struct causality *s, const struct image *image, const str
 static void add_image(struct causality *s, const struct image *image, uint64_t end_ns)
 {
 	const struct trace *t = image->trace;
-	const struct trace_thread *first = NULL;
+	const struct trace_thread *first = image_main_thread(image);
 	struct actor *a;
 
-	for (size_t i = 0; t && i < t->thread_count && !first; i++)
-		if (t->threads[i].tid == image->pid)
-			first = &t->threads[i];
 	s->first_of_image[image - s->context->model->images] = (uint32_t)s->actor_count;
 	a = actor_add(s, image, first);
 	a->is_main = true;

@@ -252,15 +252,9 @@ static void add_sampled(struct maker *k, const struct image *image, const struct
 
 /* ---- one process ---- */
 
-static const struct trace_thread *main_thread(const struct image *image)
-{
-	return image->trace ? array_find(thread, image->trace->threads, image->trace->thread_count,
-					 thread->tid == image->pid) : NULL;
-}
-
 static void add_image(struct maker *k, const struct image *image, uint64_t end_ticks)
 {
-	const struct trace_thread *first = main_thread(image);
+	const struct trace_thread *first = image_main_thread(image);
 
 	add_main(k, image, first, end_ticks);
 	for (size_t i = 0; image->trace && i < image->trace->thread_count; i++)

@@ -289,10 +289,7 @@ static struct gap_device *gap_device_of(struct gap_state *s, const struct timeli
 
 static const struct trace_thread *main_thread(const struct image *image)
 {
-	for (size_t i = 0; i < image->trace->thread_count; i++)
-		if (image->trace->threads[i].tid == image->pid)
-			return &image->trace->threads[i];
-	return image->trace->thread_count ? &image->trace->threads[0] : NULL;
+	return image_main_thread(image) ?: image->trace->thread_count ? &image->trace->threads[0] : NULL;
 }
 
 static void count_short(struct gap_state *s, const struct timeline_entry *b, uint64_t call_ns)

@@ -308,6 +308,9 @@ uint64_t model_end_ns(const struct model *m);
 /* The last time known of the image, in its ticks. */
 uint64_t image_last_ticks(const struct image *image);
 
+/* NULL: it has recorded nothing. */
+const struct trace_thread *image_main_thread(const struct image *image);
+
 /* ---- for model_*.c ---- */
 
 size_t model_machine(struct model *m, const char *host, const char *boot, uint32_t clock);

@@ -46,6 +46,13 @@ static void build_clock_maps(struct model *m)
 	}
 }
 
+const struct trace_thread *image_main_thread(const struct image *image)
+{
+	const struct trace *t = image->trace;
+
+	return t ? array_find(thread, t->threads, t->thread_count, thread->tid == image->pid) : NULL;
+}
+
 uint64_t image_last_ticks(const struct image *image)
 {
 	const struct trace *t = image->trace;
