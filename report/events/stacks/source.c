@@ -32,13 +32,9 @@ static void list_files(const struct report_context *c, const struct lines *l, co
 
 	for (size_t i = 0; i < l->count && seen.count < NAMED_FILES; i++) {
 		const char *file = lines_field(c, l, i, 0);
-		size_t k = 0;
 
-		if (!*file || (wanted == NOT_IT ? !l->values[i].is_users : file_likeness(file, named, NULL) < wanted))
-			continue;
-		while (k < seen.count && strcmp(seen.items[k], file))
-			k++;
-		if (k < seen.count)
+		if (!*file || (wanted == NOT_IT ? !l->values[i].is_users : file_likeness(file, named, NULL) < wanted) ||
+		    list_find(one, &seen, !strcmp(*one, file)))
 			continue;
 		buffer_print(ret, "%s%s", seen.count ? ", " : "", file);
 		texts_add(&seen, "%s", file);
