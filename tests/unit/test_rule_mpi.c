@@ -133,6 +133,20 @@ Test(rule_mpi, the_wait_for_a_request_is_for_the_last_sender)
 	cr_expect(waited(MPI_LATE_SENDER, 0, 2, 200));
 }
 
+Test(rule_mpi, each_wait_for_requests_is_for_its_own_sender)
+{
+	static const struct made made[][CALLS] = {
+		{MESSAGE("MPI_Irecv", 10, 11, 1, 7), REQUESTS("MPI_Waitall", 100, 205),
+		 MESSAGE("MPI_Irecv", 210, 211, 1, 8), REQUESTS("MPI_Waitall", 350, 405)},
+		{MESSAGE("MPI_Send", 200, 201, 0, 7), MESSAGE("MPI_Send", 400, 401, 0, 8)},
+	};
+
+	cr_expect_eq(match(made, 2).messages, 2);
+	cr_expect_eq(wait_count, 2);
+	cr_expect(waited(MPI_LATE_SENDER, 0, 1, 100));
+	cr_expect(waited(MPI_LATE_SENDER, 0, 1, 50));
+}
+
 Test(rule_mpi, who_waits_for_a_nonblocking_collective_waits_for_the_last_rank)
 {
 	static const struct made made[][CALLS] = {

@@ -217,6 +217,29 @@ Test(util, lists_grow_are_visited_and_end_with_their_block)
 	cr_expect_eq(freed, 2);
 }
 
+Test(util, an_item_is_found_by_what_holds_of_it)
+{
+	static const struct {
+		int number;
+		size_t count, found; /* the place, or the count: there is none */
+	} cases[] = {{7, 0, 0}, {7, 1, 1}, {5, 1, 0}, {7, 3, 1}, {9, 3, 3}, {9, 4, 3}, {8, 4, 4}};
+	struct {
+		int *items;
+		size_t count;
+	} none = {0};
+	int numbers[] = {5, 7, 7, 9};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		size_t asked = 0;
+		const int *found = array_find(one, numbers, cases[i].count, (asked++, *one == cases[i].number));
+		bool is_there = cases[i].found < cases[i].count;
+
+		cr_expect_eq(found, is_there ? &numbers[cases[i].found] : NULL, "case %zu", i);
+		cr_expect_eq(asked, cases[i].found + is_there, "case %zu: %zu items are asked", i, asked);
+	}
+	cr_expect_null(list_find(one, &none, true), "an empty list has no array");
+}
+
 Test(util, texts_begin_end_and_have)
 {
 	cr_expect(text_begins_with("pipe:[7]", "pipe:"));
