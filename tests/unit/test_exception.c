@@ -4,6 +4,7 @@
 
 #include "captured.h"
 #include "report/answers/summary/exception.h"
+#include "report/answers/summary/summary_died.h"
 
 CAPTURED_SUITE(exception);
 
@@ -217,6 +218,49 @@ Test(exception, only_the_number_of_a_process_names_it)
 	cr_expect_not(names("ValueError: rapid 4711", 4711));
 	cr_expect_not(names("OSError: process 47110", 4711));
 	cr_expect_not(names("OSError: process 4711", 711));
+}
+
+/* Two workers of a pool that says at 100 that it is broken. */
+Test(exception, the_worker_is_told_that_was_lost_first_and_not_awaited)
+{
+	enum { NONE = 2, AT = 100 };
+	static const struct {
+		struct {
+			uint64_t end_ns, waited_ns;
+			int status;
+		} of[2];
+		size_t lost;
+	} cases[] = {
+		{{{10, 0, 9}, {20, 0, 9}}, 0},	  {{{20, 0, 9}, {10, 0, 9}}, 1},
+		{{{10, 50, 9}, {20, 0, 9}}, 1},	  {{{10, 0, 9}, {5, 50, 9}}, 0},
+		{{{20, 50, 9}, {10, 60, 9}}, 1},  {{{10, 150, 9}, {5, 50, 9}}, 0},
+		{{{10, 0, 0}, {20, 0, 9}}, 1},	  {{{10, 0, 15}, {20, 0, 9}}, 1},
+		{{{100, 0, 9}, {200, 0, 9}}, 0},  {{{101, 0, 9}, {200, 0, 9}}, NONE},
+	};
+	struct exception e = {.text = "concurrent.futures.process.BrokenProcessPool: A process", .at_ns = AT};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct machine machine = {0};
+		struct image images[3] = {0};
+		struct process processes[3] = {{.image_count = 1, .pid = 10, .parent = SIZE_MAX}};
+		struct model m = {.machines = &machine, .machine_count = 1, .images = images, .image_count = 3,
+				  .processes = processes, .process_count = 3};
+		const struct process *lost;
+
+		for (size_t k = 0; k < 3; k++) {
+			images[k].executable = "/usr/bin/python3";
+			images[k].via = k ? TF_VIA_FORK : TF_VIA_START;
+			images[k].end_ticks = 1;
+			images[k].process = k;
+		}
+		for (size_t k = 0; k < 2; k++)
+			processes[k + 1] = (struct process){
+				.first_image = k + 1, .image_count = 1, .pid = 11 + (uint32_t)k, .rank = "",
+				.end_ns = cases[i].of[k].end_ns, .waited_ns = cases[i].of[k].waited_ns,
+				.has_status = true, .status = cases[i].of[k].status};
+		lost = summary_lost_worker(&m, &processes[0], &e);
+		cr_expect_eq(lost, cases[i].lost == NONE ? NULL : &processes[cases[i].lost + 1], "case %zu", i);
+	}
 }
 
 static bool is_of_loss(char *text, bool is_of_connection)

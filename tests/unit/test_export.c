@@ -123,7 +123,7 @@ Test(export, columns_are_as_they_were)
 {
 	static const char *const types[][2] = {{"parquetdir", ".parquet"}, {"arrow", ".arrow"}},
 			  *const tables[] = {"NVTX_EVENTS", "OSRT_API", "StringIds"};
-	char directory[] = "/tmp/pillion-export-columns-XXXXXX", made[64], command[128];
+	char directory[] = "/tmp/pillion-export-columns-XXXXXX", made[64], note[80], command[128];
 	struct opened o;
 
 	cr_assert_not_null(mkdtemp(directory));
@@ -133,6 +133,14 @@ Test(export, columns_are_as_they_were)
 		cr_assert_eq(export_write(&o.x, export_find(types[i][0]), made, false, &o.err), 0, "%s", o.err.text);
 		for (size_t k = 0; k < sizeof(tables) / sizeof(*tables); k++)
 			compare_columns(made, types[i][0], tables[k], types[i][1]);
+		/* A directory with nothing else may be replaced. */
+		cr_expect_eq(export_write(&o.x, export_find(types[i][0]), made, false, &o.err), -EEXIST);
+		cr_expect_eq(export_write(&o.x, export_find(types[i][0]), made, true, &o.err), 0, "%s", o.err.text);
+		compare_columns(made, types[i][0], tables[0], types[i][1]);
+		snprintf(note, sizeof(note), "%s/notes.txt", made);
+		write_file(note, "mine");
+		cr_expect_eq(export_write(&o.x, export_find(types[i][0]), made, true, &o.err), -EEXIST);
+		cr_expect_eq(access(note, F_OK), 0);
 	}
 	close_example(&o);
 	snprintf(command, sizeof(command), "rm -r %s", directory);

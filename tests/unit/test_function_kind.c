@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <criterion/criterion.h>
+#include <string.h>
 
+#include "report/read/functions.h"
 #include "runtime/shared/base/function_kind.h"
 #include "runtime/shared/format/trace_format.h"
 
@@ -142,4 +144,52 @@ Test(function_kind, calls_of_ranks_begin_end_and_post)
 	cr_expect_eq(function_kind_of("omp_taskloop", TF_GROUP_OPENMP).match, OPENMP_NOTHING);
 	cr_expect_str_eq(function_of_ranks("PMPI_Send"), "MPI_Send");
 	cr_expect_null(function_of_ranks("PRINT_Send"));
+}
+
+static uint8_t class_by_length(const struct function *f)
+{
+	return (uint8_t)strlen(f->name);
+}
+
+static uint8_t class_by_group(const struct function *f)
+{
+	return f->group;
+}
+
+Test(function_kind, equal_tables_of_functions_are_one)
+{
+	static const uint8_t bytes[] = {TF_GROUP_OSRT, 4, 'r', 'e', 'a', 'd', 2, 5, 'w', 'r', 'i', 't', 'e'},
+			     copy[] = {TF_GROUP_OSRT, 4, 'r', 'e', 'a', 'd', 2, 5, 'w', 'r', 'i', 't', 'e'},
+			     other[] = {TF_GROUP_OSRT, 4, 'r', 'e', 'a', 'd', 3, 5, 'w', 'r', 'i', 't', 'e'};
+	struct functions *both = functions_take(bytes, sizeof(bytes), 2),
+			 *again = functions_take(copy, sizeof(copy), 2),
+			 *one = functions_take(bytes, sizeof(bytes), 1), *torn = functions_take(bytes, 12, 2),
+			 *apart = functions_take(other, sizeof(other), 2), *none = functions_take(NULL, 0, 0);
+	const uint8_t *lengths = functions_classes(both, class_by_length), *groups;
+
+	cr_expect_eq(both, again);
+	cr_expect_eq(functions_share(both), both);
+	cr_expect_eq(both->count, 2);
+	cr_expect_str_eq(both->items[0].name, "read");
+	cr_expect_eq(both->items[0].kind.role, ROLE_READ);
+	cr_expect_str_eq(both->items[1].name, "write");
+	cr_expect_neq(both, one);
+	cr_expect_eq(one->count, 1);
+	cr_expect_neq(both, torn);
+	cr_expect_eq(torn->count, 1, "an entry that does not end");
+	cr_expect_neq(both, apart);
+	cr_expect_eq(apart->items[1].group, 3);
+	cr_expect_eq(none->count, 0);
+	groups = functions_classes(both, class_by_group);
+	cr_expect_eq(functions_classes(again, class_by_length), lengths, "each is asked once");
+	cr_expect_eq(lengths[0], 4);
+	cr_expect_eq(lengths[1], 5);
+	cr_expect_eq(groups[0], TF_GROUP_OSRT);
+	cr_expect_eq(groups[1], 2);
+	for (int i = 0; i < 3; i++)
+		functions_give(both);
+	functions_give(one);
+	functions_give(torn);
+	functions_give(apart);
+	functions_give(none);
 }

@@ -291,8 +291,10 @@ static void unequal_team(uint64_t main_us)
 {
 	const struct made made[][CALLS] = {
 		{OS_CALL("usleep", 20, 120, 60), REGION(20, 120, 50, 0), COLLECTIVE("MPI_Barrier", 130, 601)},
-		{OS_CALL("usleep", 20, 20 + main_us, 60), OS_CALL("omp_implicit_barrier", 20 + main_us, 520, 50),
-		 REGION(20, 520, 50, 1500), COLLECTIVE("MPI_Barrier", 530, 601)},
+		/* a region within the region is a part of its threads' work */
+		{REGION(30, 140, 55, 430), OS_CALL("usleep", 20, 20 + main_us, 60),
+		 OS_CALL("omp_implicit_barrier", 20 + main_us, 520, 50), REGION(20, 520, 50, 1500),
+		 COLLECTIVE("MPI_Barrier", 530, 601)},
 	};
 	const struct rank_cause *c = find(made, 2);
 
