@@ -283,10 +283,12 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 	HOOK_RECORD_DESCRIPTOR((fd), HOOK_RECORD_ARG(hook_returns_error(HOOK_CURRENT)                                  \
 							     ? hook_fd_word((fd), -(int64_t)result)                    \
 							     : hook_fd_arg((fd), (int64_t)result)))
-/* TEXT: FD, of what may be an exception of Python */
+/* TEXT: FD, of what may be an exception of Python, or the end of a rank */
 #define HOOK_ENTER_TEXT(fd, bytes, size)                                                                               \
 	, if (__builtin_expect(uncaught_may_be(__builtin_return_address(0), (fd)), 0))                                 \
-	uncaught_write(__builtin_return_address(0), (uintptr_t)__builtin_frame_address(0), (bytes), (size))
+		uncaught_write(__builtin_return_address(0), (uintptr_t)__builtin_frame_address(0), (bytes), (size));   \
+	if (__builtin_expect((fd) == recorder_pmi && (fd) > 0, 0))                                                     \
+	recorder_pmi_write((uintptr_t)__builtin_frame_address(0), (bytes), (size))
 #define HOOK_SHORT_TEXT(fd, bytes, size) HOOK_SHORT_FD(fd)
 #define HOOK_RECORD_TEXT(fd, bytes, size) HOOK_RECORD_FD(fd)
 #define HOOK_RECORD_AMOUNT(fd, amount) HOOK_RECORD_DESCRIPTOR((fd), HOOK_RECORD_ARG(hook_fd_arg((fd), (amount))))

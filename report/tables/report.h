@@ -137,9 +137,9 @@ struct crash {
 };
 /* False: the process did not end so, or there was no record. */
 bool crash_find(const struct model *m, const struct process *p, struct crash *ret);
-/* Where a rank exited with the status that it has. False: it did not, or there was no record. */
+/* Where a rank exited with the status that it has, or MPICH began to end the job. False: neither, or no record. */
 bool exit_find(const struct model *m, const struct process *p, struct crash *ret);
-/* Appends "exit 3 at job.c:7 check"; line NULL: not known. */
+/* Appends "exit 3 at job.c:7 check"; p NULL: a fatal error; line NULL: not known. */
 void exit_print(const struct process *p, const struct code_line *line, struct buffer *out);
 /* Appends "signal 11 (SIGSEGV, address 0x0)"; crash NULL: not known. */
 void crash_signal(int signal, const struct crash *crash, struct buffer *ret);

@@ -9,6 +9,7 @@
 
 #include "runtime/recorder/device/cupti.h"
 #include "runtime/recorder/loader/dso.h"
+#include "runtime/recorder/loader/readable.h"
 #include "runtime/recorder/python/pystack.h"
 #include "runtime/recorder/record/capture.h"
 #include "runtime/recorder/record/event.h"
@@ -28,12 +29,15 @@
 #include "runtime/recorder/stack/sample_mask.h"
 #include "runtime/recorder/stack/stack.h"
 #include "runtime/shared/common/clock.h"
+#include "runtime/shared/common/hot.h"
+#include "runtime/shared/common/range.h"
 #include "runtime/shared/common/sys.h"
 
 enum { FREEZE_RESERVE = 1 << 20 };
 
 static char *const *given_environment;
 static bool is_rank;
+HOT int recorder_pmi;
 
 /* ---- start ---- */
 
@@ -106,6 +110,8 @@ static bool recorder_start_image(void)
 			wake_start();
 		slow_down_init(given_environment ? given_environment : environ);
 		is_rank = identity_rank(given_environment ? given_environment : environ);
+		recorder_pmi = (int)identity_number(
+			identity_variable(given_environment ? given_environment : environ, "PMI_FD"));
 	}
 	/* Not in a child: the loader's lock may be held by a thread that does not exist in the child. The child
 	 * inherits the results. */
@@ -257,10 +263,10 @@ static bool may_record_exit(void)
 }
 
 /* `python`: the frames of an exit by Python's means. */
-static void record_exit(int status, uintptr_t frame, const struct pystack_frame *python, unsigned count)
+static void record_exit(int code, uintptr_t frame, const struct pystack_frame *python, unsigned count)
 {
 	struct thread *t = &thread_self;
-	struct tf_crash exits = {.code = status & 0xff};
+	struct tf_crash exits = {.code = code};
 	struct thread_guard guard;
 
 	thread_guard_enter(t, &guard);
@@ -274,7 +280,7 @@ static void record_exit(int status, uintptr_t frame, const struct pystack_frame 
 void recorder_exit(int status, uintptr_t frame)
 {
 	if (status & 0xff && may_record_exit())
-		record_exit(status, frame, NULL, 0);
+		record_exit(status & 0xff, frame, NULL, 0);
 	recorder_end(TF_END_EXIT, status);
 }
 
@@ -299,6 +305,23 @@ void recorder_python_exit(const void *caller, uintptr_t frame)
 		record_exit(status, frame, python, count);
 	else
 		__atomic_store_n(&stranger, caller, __ATOMIC_RELAXED);
+}
+
+void recorder_pmi_write(uintptr_t frame, const char *bytes, size_t size)
+{
+	static const char aborts[] = "cmd=abort"; /* of PMI-2 after six digits or spaces */
+	enum { LONGEST = 4096, LENGTH_DIGITS = 6 };
+	int error = errno;
+
+	if (size < LONGEST && readable_bytes(bytes, size) &&
+	    memmem(bytes, size < sizeof(aborts) + LENGTH_DIGITS ? size : sizeof(aborts) + LENGTH_DIGITS, aborts,
+		   sizeof(aborts) - 1) &&
+	    may_record_exit()) {
+		record_exit(-1, frame, NULL, 0);
+		if (process_range)
+			range_await_abort(process_range);
+	}
+	errno = error;
 }
 
 /* For the other threads, if the caller is not attached: a child that shares the memory and has thread-local storage of

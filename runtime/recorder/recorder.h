@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "runtime/recorder/record/process_state.h"
 #include "runtime/recorder/record/thread/thread_state.h"
@@ -30,6 +31,13 @@ void recorder_exit(int status, uintptr_t frame);
 /* In a call of fflush(stdout) by `caller`: where a SystemExit was raised that ends a rank, with another status than 0.
  * The record that recorder_exit() makes of the same end follows. errno is preserved. */
 __attribute__((cold)) ALIGNS_STACK void recorder_python_exit(const void *caller, uintptr_t frame);
+
+/* The descriptor by which a rank talks to Hydra or Slurm, of PMI_FD; 0: none. */
+extern int recorder_pmi HIDDEN;
+
+/* Before a write to it: MPICH asks there to end the job after a fatal error, and is killed at once. Where that was is
+ * recorded, and said by the launcher before. errno is preserved. */
+__attribute__((cold)) ALIGNS_STACK void recorder_pmi_write(uintptr_t frame, const char *bytes, size_t size);
 
 /* Records the wait status of a child. */
 void recorder_child_ended(int pid, int status);

@@ -208,8 +208,10 @@ int main(int argc, char **argv)
 	int rank;
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-	if (rank == 1 && argc > 1 && !sleep(2))
+	if (rank == 1 && argc == 2 && !sleep(2))
 		*(volatile int *)8 = 1; /* crashes */
+	if (rank == 1 && argc > 2)
+		MPI_Send(&rank, 1, MPI_INT, 99, 0, MPI_COMM_WORLD); /* no such rank */
 	if (rank == 1)
 		MPI_Abort(MPI_COMM_WORLD, 5); /* aborts */
 	MPI_Barrier(MPI_COMM_WORLD);
@@ -220,7 +222,13 @@ END
 if command -v mpirun.mpich >/dev/null && mpicc.mpich -g -o aborts aborts.c 2>/dev/null; then
 	timeout "$patience" mpirun.mpich -n 3 "$PILLION" -o hydra ./aborts >out 2>err
 	is $? 5 'MPI_Abort under Hydra: status'
-	like "$(cat err)" '^DIED FIRST rank 1 on .*, in MPI_Abort at aborts.c:11 main$' 'and the line that called it'
+	like "$(cat err)" '^DIED FIRST rank 1 on .*, in MPI_Abort at aborts.c:13 main$' 'and the line that called it'
+	timeout "$patience" mpirun.mpich -n 3 "$PILLION" -o fatal ./aborts fatal error >out 2>err
+	ok 'a fatal error of MPICH: status' test $? -ne 0
+	like "$(cat err)" '^DIED FIRST rank 1 on .*: fatal error of MPI at aborts.c:11 main; process ' \
+		'a fatal error of MPICH: the line that called MPI'
+	like "$(report stats --summary fatal.pillion)" '^DIED FIRST rank 1 on .*: fatal error of MPI at aborts.c:11 ' \
+		'a fatal error of MPICH: the same in the summary of the capture'
 	# mpirun waits for the line: the stacks of the ranks that wait are not read for it.
 	timeout "$patience" mpirun.mpich -n 3 "$PILLION" -o crashed ./aborts late >out 2>err
 	like "$(cat err)" '^DIED FIRST rank 1 on .*signal 11 .* at aborts.c:9 main;' 'a rank for which others wait'

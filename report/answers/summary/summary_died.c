@@ -124,16 +124,16 @@ static bool is_request(int signal)
 	return signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
 }
 
-/* A function of MPI whose error is fatal has ended it, and had mpirun end the others before it exited itself: not
- * because it has lost another one that was told to end. In another thread, Open MPI exits because mpirun is gone. */
+/* An error of MPI has ended it, and had mpirun end the others before: not because it lost one that was told to end.
+ * MPICH's waits to be killed. In another thread, Open MPI exits because mpirun is gone. */
 static bool has_exited_in_mpi(const struct model *m, const struct process *p)
 {
 	struct crash exits;
-	const struct function *call =
-		exit_find(m, p, &exits) && exits.thread ? call_of(m, p, exits.thread) : NULL;
+	bool has = exit_find(m, p, &exits);
+	const struct function *call = has && exits.thread ? call_of(m, p, exits.thread) : NULL;
 	uint64_t at_ns;
 
-	if (!call || call->group != TF_GROUP_MPI)
+	if (!has || (exits.what.code >= 0 && !(call && call->group == TF_GROUP_MPI)))
 		return false;
 	at_ns = clock_map_ns(&m->machines[p->machine].clock, exits.what.ticks);
 	return !array_find(other, m->processes, m->process_count,
@@ -309,7 +309,7 @@ static uint64_t death_ns(const struct model *m, const struct died *d)
 
 	if (d->exception.image)
 		return d->exception.at_ns;
-	return crash_find(m, d->process, &crash)
+	return exit_find(m, d->process, &crash) || crash_find(m, d->process, &crash)
 		       ? clock_map_ns(&m->machines[d->process->machine].clock, crash.what.ticks)
 		       : d->process->end_ns;
 }
@@ -341,9 +341,9 @@ static bool is_failure(const struct model *m, const struct died *d)
 {
 	const struct process *p = d->process;
 
-	if (process_is_command(m, p) && (has_failed(m, p) || has_aborted_ranks(m, p) || was_killed(m, p)))
-		return true;
-	return p->is_running && d->exception.image;
+	return (process_is_command(m, p) &&
+		(has_failed(m, p) || has_aborted_ranks(m, p) || has_exited_in_mpi(m, p) || was_killed(m, p))) ||
+	       (p->is_running && d->exception.image);
 }
 
 void summary_died_find(const struct model *m, struct died *ret)
@@ -475,12 +475,15 @@ static void add_crash(struct rules *r, const struct process *p, const struct cra
 	}
 }
 
-static void add_end(const struct died *d, const struct crash *crash, const struct code_line *exits, struct buffer *out)
+static void add_end(const struct died *d, const struct crash *crash, const struct code_line *exits, bool is_error,
+		    struct buffer *out)
 {
 	const struct process *p = d->process;
 
 	if (d->exception.image)
 		exception_print(&d->exception, out);
+	else if (is_error)
+		exit_print(NULL, exits, out);
 	else if (d->signal)
 		crash_signal(d->signal, crash, out);
 	else if (p->is_running)
@@ -548,13 +551,13 @@ void summary_died(struct rules *r, const struct died *d, const struct where_plac
 	const struct process *p = d->process;
 	const struct code_line *exits;
 	struct crash found, *crash;
-	bool has_rank;
+	bool has_rank = p && *p->rank, has_exit;
 
 	if (!summary_has_died(d))
 		return;
 	crash = !d->exception.image && crash_find(m, p, &found) ? &found : NULL;
-	exits = !crash && exit_find(m, p, &found) ? rule_line(r, found.image, found.what.stack) : NULL;
-	has_rank = *p->rank;
+	has_exit = !crash && !has_aborted_ranks(m, p) && exit_find(m, p, &found);
+	exits = has_exit ? rule_line(r, found.image, found.what.stack) : NULL;
 	buffer_print(out, "%-*s ", SUMMARY_LABEL, d->is_of_ranks ? "DIED FIRST" : "CRASH");
 	if (d->is_of_ranks && has_rank) {
 		add_rank(m, p, out);
@@ -562,7 +565,7 @@ void summary_died(struct rules *r, const struct died *d, const struct where_plac
 	}
 	if (d->lost)
 		add_lost(r, d, out);
-	add_end(d, crash, exits, out);
+	add_end(d, crash, exits, has_exit && found.what.code < 0, out);
 	if (!d->is_of_ranks && has_rank) {
 		buffer_text(out, " in ");
 		add_rank(m, p, out);

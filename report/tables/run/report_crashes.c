@@ -13,19 +13,28 @@
 
 enum { REASON_WIDTH = 100 };
 
-/* Of an end by a signal, or of an exit. Of a crash the last record is valid: the first one was written before the stack
- * was walked. Of an exit the first one that has its status: Python's is made before its interpreter calls exit(). */
-static bool find_end(const struct model *m, const struct process *p, bool is_exit, struct crash *ret)
+/* An end by a signal, an exit, and a fatal error of MPI, whose rank is killed soon. Of a crash the last record counts:
+ * the first one was written before the stack was walked. Of an exit the first one that has its status: Python's is made
+ * before its interpreter calls exit(). */
+enum end_kind { BY_SIGNAL, BY_EXIT, BY_ERROR };
+
+static bool is_of_kind(const struct process *p, const struct tf_crash *what, enum end_kind kind)
+{
+	if (what->signal)
+		return kind == BY_SIGNAL && !p->is_running;
+	return what->code < 0 ? kind == BY_ERROR : kind == BY_EXIT && !p->is_running && what->code == p->exit_status;
+}
+
+static bool find_end(const struct model *m, const struct process *p, enum end_kind kind, struct crash *ret)
 {
 	const struct image *image = &m->images[p->first_image + p->image_count - 1];
 	const struct trace *t = image->trace;
 	struct tf_crash what;
 
 	*ret = (struct crash){0};
-	blobs_each(b, p->is_running ? NULL : t, TF_BLOB_CRASH) {
-		if (trace_blob(t, b, &what, sizeof(what)) != sizeof(what) || is_exit != !what.signal)
-			continue;
-		if (is_exit && (ret->image || what.code != p->exit_status))
+	blobs_each(b, t, TF_BLOB_CRASH) {
+		if (trace_blob(t, b, &what, sizeof(what)) != sizeof(what) || !is_of_kind(p, &what, kind) ||
+		    (kind == BY_EXIT && ret->image))
 			continue;
 		ret->what = what;
 		ret->image = image;
@@ -38,13 +47,13 @@ static bool find_end(const struct model *m, const struct process *p, bool is_exi
 
 bool crash_find(const struct model *m, const struct process *p, struct crash *ret)
 {
-	return find_end(m, p, false, ret) && (ret->image->end == TF_END_NONE || ret->image->end == TF_END_ABORT) &&
+	return find_end(m, p, BY_SIGNAL, ret) && (ret->image->end == TF_END_NONE || ret->image->end == TF_END_ABORT) &&
 	       (!p->has_status || (WIFSIGNALED(p->status) && WTERMSIG(p->status) == ret->what.signal));
 }
 
 bool exit_find(const struct model *m, const struct process *p, struct crash *ret)
 {
-	return find_end(m, p, true, ret) && ret->image->end == TF_END_EXIT;
+	return (find_end(m, p, BY_EXIT, ret) && ret->image->end == TF_END_EXIT) || find_end(m, p, BY_ERROR, ret);
 }
 
 /* What shells and the loader mean by a status; a program may mean something else. */
@@ -59,7 +68,7 @@ static const char *words_of_exit(const struct process *p)
 
 void exit_print(const struct process *p, const struct code_line *line, struct buffer *out)
 {
-	buffer_print(out, "%s%s", p->ended, words_of_exit(p));
+	buffer_print(out, "%s%s", p ? p->ended : "fatal error of MPI", p ? words_of_exit(p) : "");
 	if (!line || !line->file)
 		return;
 	buffer_text(out, " at ");
