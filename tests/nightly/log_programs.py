@@ -43,7 +43,7 @@ static void lock(void)
 }
 static void die(const char *how)
 {
-	if (!strstr("segv fpe abort exit kill mpi_abort", how))
+	if (!strstr("segv fpe abort exit kill mpi_abort error", how))
 		return;
 	usleep(1500000);
 	if (!strcmp(how, "segv"))
@@ -53,11 +53,13 @@ static void die(const char *how)
 	if (!strcmp(how, "abort"))
 		abort(); /* abort */
 	if (!strcmp(how, "exit"))
-		exit(3);
+		exit(3); /* exit */
 	if (!strcmp(how, "kill"))
 		kill(getpid(), SIGKILL);
 	if (!strcmp(how, "mpi_abort"))
 		MPI_Abort(MPI_COMM_WORLD, 5); /* mpi_abort */
+	if (!strcmp(how, "error"))
+		MPI_Send(&zero, 1, MPI_INT, 99, 0, MPI_COMM_WORLD); /* error */
 }
 int main(int argc, char **argv)
 {
@@ -98,7 +100,7 @@ int main(int argc, char **argv)
 MPI_HANGS = {"late": ("STALLED",), "loop": ("STALLED",), "lock": ("STALLED",), "ssend": ("DEADLOCK",),
              "recv": ("DEADLOCK",), "waitall": HANGS, "mismatch": HANGS, "finalize": ("COLLECTIVE",)}
 MPI_DEATHS = {"segv": "signal 11 ", "fpe": "signal 8 ", "abort": "signal 6 ", "exit": "exit 3", "kill": "signal 9 ",
-              "mpi_abort": "MPI_Abort"}
+              "mpi_abort": "MPI_Abort", "error": "(exit|fatal error of MPI)"}
 RAISES = """
 import os, sys, time
 def step():
@@ -151,7 +153,7 @@ if rank == 2:
     if how == "abort":
         os.abort()  # abort
     if how == "exit":
-        sys.exit(3)
+        sys.exit(3)  # exit
     if how == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
     if how == "relock":
