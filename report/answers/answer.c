@@ -74,6 +74,16 @@ void answer_briefly(const struct report_context *c, struct answer *ret)
 	answer_finish(ret, ret->has_events);
 }
 
+void answer_end(const struct report_context *c, struct answer *ret)
+{
+	answer_begin(c, 0, ret);
+	ret->has_events = !c->model->has_profile;
+	ret->is_large = c->model->written_bytes > ANALYZE_BYTES;
+	ret->rules.has_no_calls = ret->rules.has_no_causes = ret->rules.has_no_lines = true;
+	ret->is_read = false;
+	answer_finish(ret, false);
+}
+
 void answer_whole(const struct report_context *c, struct answer *ret)
 {
 	answer_begin(c, rule_count, ret);

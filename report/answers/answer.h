@@ -33,7 +33,10 @@ void answer_finish(struct answer *a, bool has_first);
  * totals without --by. */
 void answer_briefly(const struct report_context *c, struct answer *ret);
 
-/* Likewise, with all rules, in the order of rule_list. */
+/* For the end of a run that died: nothing about where its time went, so that no event is read for that. */
+void answer_end(const struct report_context *c, struct answer *ret);
+
+/* As answer_briefly(), with all rules, in the order of rule_list. */
 void answer_whole(const struct report_context *c, struct answer *ret);
 
 void answer_done(struct answer *a);

@@ -99,7 +99,7 @@ const struct job_time *rules_time(struct rules *rules)
 		return t;
 	t = rules->time = mem_alloc(sizeof(*t));
 	recorded_partition(rules->context, !rules->has_no_calls, &t->partition);
-	roles_make(rules->context, &t->partition, rules_causes(rules), &t->roles);
+	roles_make(rules->context, &t->partition, rules_causes(rules), !rules->has_no_lines, &t->roles);
 	pressures_find(rules->context, &t->partition, &t->pressures);
 	return t;
 }

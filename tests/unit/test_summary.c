@@ -538,3 +538,45 @@ Test(summary, code_may_be_of_a_file_without_a_name)
 	cr_assert_not_null(strstr(text.data, "  :12 (a/b)\n"), "%s", text.data);
 	cr_assert_not_null(strstr(text.data, ": :12 a/b"), "%s", text.data);
 }
+
+/* Of a run that waits for most of its time; `said`: what the launcher has printed. */
+static const char *summary_after(int status, const char *said)
+{
+	struct writer_thread t;
+	struct writer w;
+	uint16_t sleeps;
+
+	writer_init(&w, 1, 10, 1, BEGIN);
+	writer_command(&w, "/home/u/job", "job", 4);
+	sleeps = writer_function(&w, TF_GROUP_OSRT, "nanosleep");
+	writer_thread(&w, &t, 10, "job", TF_PAGE);
+	writer_call(&t, sleeps, BEGIN + 10 * MS, 150 * MS, NULL, 0);
+	writer_end(&w, TF_END_EXIT, status, BEGIN + 200 * MS);
+	writer_save(&w, directory);
+	writer_done(&w);
+	open_capture(&model, directory);
+	context.symbols = symbols_new(&model, false);
+	buffer_clear(&text);
+	summary_text(&context, "x.pillion", said, 0, &text);
+	return text.data;
+}
+
+/* The end of a job that died does not wait for what says where its time went. */
+Test(summary, of_a_death_that_was_told_has_no_times)
+{
+	static const struct {
+		const char *said;
+		int status;
+		bool has_times;
+	} rows[] = {{"CRASH x\n", 3, false}, {"CRASH x\n", 0, true}, {"", 3, true}, {NULL, 3, true}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const char *summary = summary_after(rows[i].status, rows[i].said);
+
+		cr_assert_eq(strstr(summary, "nanosleep") != NULL, rows[i].has_times, "%s", summary);
+		cr_assert_eq(!strstr(summary, "\nnot shown  where the time went: pillion stats --summary x.pillion\n"),
+			     rows[i].has_times, "%s", summary);
+		cr_assert_not_null(strstr(summary, "\nrecording "), "%s", summary);
+		forget();
+	}
+}

@@ -283,7 +283,7 @@ static void tell_apart(const struct model *m, struct roles *roles)
 	}
 }
 
-void roles_make(const struct report_context *c, const struct partition *p, struct causality *causes,
+void roles_make(const struct report_context *c, const struct partition *p, struct causality *causes, bool has_lines,
 		struct roles *ret)
 {
 	const struct model *m = c->model;
@@ -315,7 +315,8 @@ void roles_make(const struct report_context *c, const struct partition *p, struc
 		ret->role_of[i] = (size_t)(role - ret->items) + 1;
 	}
 	find_parents(&k);
-	roles_find_lines(c, p, causes, ret);
+	if (has_lines)
+		roles_find_lines(c, p, causes, ret);
 	if (causes)
 		roles_find_ends(causes, p, ret);
 	list_each(struct role, role, ret) {
@@ -327,7 +328,7 @@ void roles_make(const struct report_context *c, const struct partition *p, struc
 	tell_apart(m, ret);
 	sort_roles(ret, p->count);
 	for (size_t i = 0; i < ret->count; i++) {
-		size_t named = i < NAMED_ROLES ? NAMED_CALLS : 0;
+		size_t named = has_lines && i < NAMED_ROLES ? NAMED_CALLS : 0;
 
 		sort_calls(c, ret->items[i].calls, ret->items[i].call_count, named);
 		sort_calls(c, ret->items[i].lines.items, ret->items[i].lines.count, named);

@@ -447,6 +447,12 @@ static void summary_verb(const struct answer *s, const char *capture, size_t han
 	buffer_text(out, "\n");
 }
 
+/* False: no option would tell more. */
+static bool is_told_next(struct answer *s, struct buffer *out)
+{
+	return s->has_events && summary_next(&s->rules, s->first.count && s->first.items->is_cpu, s->is_large, out);
+}
+
 /* What is about the time of the run. */
 static void summary_time(struct answer *s, struct buffer *ret)
 {
@@ -473,7 +479,7 @@ static void summary_peaks(struct answer *s, struct buffer *ret)
 {
 	size_t before = ret->size;
 
-	if (s->is_read)
+	if (s->has_events && !s->is_large)
 		summary_memory(&s->rules, ret);
 	summary_resident(&s->rules, before, ret);
 }
@@ -500,28 +506,42 @@ static bool is_same_verdict(const char *said, const char *now)
 	return time ? !strncmp(said, now, (size_t)(time - now)) : !strcmp(said, now);
 }
 
+/* Of a job whose log says why it died: its end waits for this. */
+static void summary_not_shown(const char *capture, struct buffer *out)
+{
+	buffer_print(out, "%-*s where the time went: pillion stats --summary ", SUMMARY_LABEL, "not shown");
+	text_escape(out, capture, "");
+	buffer_text(out, "\n");
+}
+
 void summary_text(const struct report_context *context, const char *capture, const char *said, size_t width,
 		  struct buffer *ret)
 {
 	SCOPED(buffer) head = {0}, verdict = {0}, tail = {0}, last = {0};
 	SCOPED(answer) s = {0};
 	const struct report_context *c = &s.context;
+	bool is_dead = said && *said && run_command_failed(context->model), is_short;
 	const struct ended *ended;
-	bool is_short;
 
-	answer_briefly(context, &s);
+	if (is_dead)
+		answer_end(context, &s);
+	else
+		answer_briefly(context, &s);
 	is_short = s.roles->run_ns < SHORT_NS;
 	summary_head(c->model, s.roles, &head);
 	ended = rules_ended(&s.rules);
 	if (ended_text(ended, &verdict) && !(said && is_same_verdict(said, verdict.data)))
 		buffer_text(&head, verdict.data);
-	if (!s.has_events)
+	if (is_dead)
+		summary_ranks(c->model, &head);
+	else if (!s.has_events)
 		summary_profile(c, &head);
 	else if (!is_short)
 		summary_time(&s, &head);
 	if (!is_short)
 		summary_peaks(&s, &head);
-	summary_switches(c, s.roles, &head);
+	if (!is_dead)
+		summary_switches(c, s.roles, &head);
 	summary_names(c, s.roles, &s.first, &head);
 	summary_lines_of(c->model, &head);
 	range_never_seen(c->model, &head);
@@ -533,12 +553,13 @@ void summary_text(const struct report_context *context, const char *capture, con
 	if (s.is_read && !is_short)
 		summary_findings(&s, &tail);
 	summary_ledger(c->model, is_short || !s.has_events ? 0 : cpu_of_job(s.partition), &tail);
-	if (!is_short && !(s.has_events && summary_next(&s.rules, s.first.count && s.first.items->is_cpu,
-						    s.is_large, &tail)))
+	if (is_dead && !is_short && capture)
+		summary_not_shown(capture, &tail);
+	if (is_dead ? ended->hangs : !is_short && !is_told_next(&s, &tail))
 		summary_verb(&s, capture, ended->hangs, &tail);
 	summary_wrap(&tail, width, LINES, &last);
 	summary_wrap(&head, width, LINES - count_lines(&last), ret);
-	if (!is_short)
+	if (!is_short && !is_dead)
 		summary_sections(&s, width, LINES - count_lines(ret) - count_lines(&last), ret);
 	buffer_add(ret, last.data, last.size);
 }

@@ -10,13 +10,20 @@ bool process_is_command(const struct model *m, const struct process *p)
 	return r ? r->pid == p->parent_pid : !process_parent(m, p);
 }
 
-const char *run_command_end(const struct model *m)
+const struct process *run_command_failed(const struct model *m)
 {
 	/* On another machine it is not known whether what has written no end still runs. */
 	array_each(const struct process, p, m->processes, m->process_count)
 		if (!p->is_running && process_is_command(m, p) &&
 		    (p->has_status ? p->status != 0 : p->exit_status > 0 ||
 		     (p->exit_status < 0 && m->machines[p->machine].is_this)))
-			return p->ended;
-	return m->process_count ? m->processes->ended : NULL;
+			return p;
+	return NULL;
+}
+
+const char *run_command_end(const struct model *m)
+{
+	const struct process *failed = run_command_failed(m);
+
+	return failed ? failed->ended : m->process_count ? m->processes->ended : NULL;
 }

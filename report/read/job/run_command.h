@@ -7,5 +7,8 @@
 /* Whether a launcher started it; without a launcher, whether nothing that is recorded did. */
 bool process_is_command(const struct model *m, const struct process *p);
 
+/* The first COMMAND that failed; NULL: none has. */
+const struct process *run_command_failed(const struct model *m);
+
 /* How the run ended: as the first COMMAND that failed, if any, else as the first process. NULL: there is no process. */
 const char *run_command_end(const struct model *m);
