@@ -49,7 +49,7 @@ struct rules {
 	struct gaps *gaps; /* built by the first rule that needs them, see rules_gaps */
 	struct job_time *time;
 	bool has_no_calls; /* the partition is not divided among calls, see partition_make */
-	bool has_no_lines; /* the roles have no lines of their samples */
+	bool has_no_lines; /* neither the roles have lines of their samples, nor what died one that it recorded last */
 	enum { CALLS_UNKNOWN, CALLS_NONE, CALLS_SOME } calls; /* whether there are CUDA calls, set by rule_has_calls */
 	struct steady *steady; /* by image, see rule_steady */
 	struct map polls; /* (stack, image) -> 1 + the answer of rule_polls */

@@ -544,13 +544,17 @@ static const char *summary_after(int status, const char *said)
 {
 	struct writer_thread t;
 	struct writer w;
+	const uint64_t stack = tf_arg(TF_ARG_STACK, 0, 1);
 	uint16_t sleeps;
 
+	process(2, 20, 1, "RANK=1", TF_END_EXIT, 0);
 	writer_init(&w, 1, 10, 1, BEGIN);
 	writer_command(&w, "/home/u/job", "job", 4);
+	writer_variables(&w, "RANK=0", 7);
 	sleeps = writer_function(&w, TF_GROUP_OSRT, "nanosleep");
 	writer_thread(&w, &t, 10, "job", TF_PAGE);
-	writer_call(&t, sleeps, BEGIN + 10 * MS, 150 * MS, NULL, 0);
+	code(&t, 1, 10, "/home/u/train.py", "step");
+	writer_call(&t, sleeps, BEGIN + 10 * MS, 150 * MS, &stack, 1);
 	writer_end(&w, TF_END_EXIT, status, BEGIN + 200 * MS);
 	writer_save(&w, directory);
 	writer_done(&w);
@@ -579,4 +583,16 @@ Test(summary, of_a_death_that_was_told_has_no_times)
 		cr_assert_not_null(strstr(summary, "\nrecording "), "%s", summary);
 		forget();
 	}
+}
+
+/* What died has its last line if the launcher has printed another verdict, and is not told twice. */
+Test(summary, of_a_death_that_was_not_told_has_its_verdict)
+{
+	const char *summary = summary_after(3, "DIED FIRST rank 1 on node1: exit 4; process 20 task, after 1.00 s\n");
+
+	cr_assert_not_null(strstr(summary, "\nDIED FIRST rank 0 on node1: exit 3; process 10 job, after 200 ms; last "
+					   "recorded: thread 10, train.py:10 step\n"), "%s", summary);
+	forget();
+	summary = summary_after(3, "DIED FIRST rank 0 on node1: exit 3; process 10 job, after 198 ms\n");
+	cr_assert_null(strstr(summary, "DIED FIRST"), "%s", summary);
 }

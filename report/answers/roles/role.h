@@ -89,7 +89,8 @@ struct roles {
 	struct attribution attribution;
 };
 
-/* causes: the graph; NULL: whom a wait waited for is not known. has_lines: false: neither samples nor names are read. */
+/* causes: the graph; NULL: whom a wait waited for is not known. has_lines: false: neither samples nor names
+ * are read. */
 void roles_make(const struct report_context *c, const struct partition *p, struct causality *causes, bool has_lines,
 		struct roles *ret);
 void roles_done(struct roles *r);

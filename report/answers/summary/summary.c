@@ -507,6 +507,17 @@ static bool is_same_verdict(const char *said, const char *now)
 }
 
 /* Of a job whose log says why it died: its end waits for this. */
+/* Unless it was said. Of a death this one may lack what it recorded last. */
+static void summary_verdict(const struct report_context *c, const struct ended *ended, const char *said,
+			    struct buffer *out)
+{
+	SCOPED(rules) rules = {.context = c};
+	SCOPED(buffer) verdict = {0};
+
+	if (ended_text(ended, &verdict) && !(said && is_same_verdict(said, verdict.data)))
+		ended_text(said ? rules_ended(&rules) : ended, out);
+}
+
 static void summary_not_shown(const char *capture, struct buffer *out)
 {
 	buffer_print(out, "%-*s where the time went: pillion stats --summary ", SUMMARY_LABEL, "not shown");
@@ -517,7 +528,7 @@ static void summary_not_shown(const char *capture, struct buffer *out)
 void summary_text(const struct report_context *context, const char *capture, const char *said, size_t width,
 		  struct buffer *ret)
 {
-	SCOPED(buffer) head = {0}, verdict = {0}, tail = {0}, last = {0};
+	SCOPED(buffer) head = {0}, tail = {0}, last = {0};
 	SCOPED(answer) s = {0};
 	const struct report_context *c = &s.context;
 	bool is_dead = said && *said && run_command_failed(context->model), is_short;
@@ -530,8 +541,7 @@ void summary_text(const struct report_context *context, const char *capture, con
 	is_short = s.roles->run_ns < SHORT_NS;
 	summary_head(c->model, s.roles, &head);
 	ended = rules_ended(&s.rules);
-	if (ended_text(ended, &verdict) && !(said && is_same_verdict(said, verdict.data)))
-		buffer_text(&head, verdict.data);
+	summary_verdict(c, ended, said, &head);
 	if (is_dead)
 		summary_ranks(c->model, &head);
 	else if (!s.has_events)

@@ -578,7 +578,8 @@ void summary_died(struct rules *r, const struct died *d, const struct where_plac
 	text_fit(out, p->command, NAME_WIDTH);
 	buffer_text(out, ", after ");
 	rule_time(out, model_since_origin(m, death_ns(m, d)));
-	if (!crash && !(exits && exits->file) && !d->exception.image && !add_seen(m, p, place, out))
+	if (!crash && !(exits && exits->file) && !d->exception.image && !add_seen(m, p, place, out) &&
+	    !r->has_no_lines)
 		add_last(r, p, out);
 	buffer_text(out, "\n");
 }
