@@ -178,6 +178,16 @@ else
 	skip 'Python' 'no python3 with ctypes'
 fi
 
+# The search for debug information that is not there: with no server named, nothing is loaded for it.
+if has_unwinder && command -v strip >/dev/null && strip --strip-debug -o stripped "$crash"; then
+	alike '' ./stripped segv
+	(unset DEBUGINFOD_URLS && LD_DEBUG=libs report stats --verdict run.pillion) >out 2>loaded
+	like "$(cat out)" '^CRASH .*: at [a-z_]+; process' 'without debug information: the function'
+	unlike "$(cat loaded)" 'library=libdebuginfod' 'and libdebuginfod is not loaded'
+else
+	skip 'without debug information' 'no unwinder, or no strip'
+fi
+
 # Under a tracer there is no handler: it sees one signal, as without us.
 if command -v strace >/dev/null && strace -o alone.trace true 2>/dev/null; then
 	strace -f -e trace=none -o traced.trace "$PILLION" -o traced "$crash" segv >/dev/null 2>&1
