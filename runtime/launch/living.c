@@ -208,11 +208,14 @@ static void living_scan(const struct run *run)
 		closedir(d);
 }
 
-/* A scan takes milliseconds, in which srun and Hydra send SIGKILL after a signal: then a rank ends by that one. What is
- * recorded later is read from the capture all the same, unless it is moved or packed. */
+/* A scan takes milliseconds, in which srun and Hydra send SIGKILL after a signal: then a rank ends by that one; and
+ * they learn of a rank that died when its launcher ends. What is recorded later is read from the capture all the same,
+ * unless it is moved or packed. */
 static bool is_ending(const struct run *run)
 {
-	return was_told_within(run, KILLED_MS) && run->key[0] && !run->spool[0] && !run->options.pack;
+	bool has_died = run->status && verdict_is_printed(run);
+
+	return (has_died || was_told_within(run, KILLED_MS)) && run->key[0] && !run->spool[0] && !run->options.pack;
 }
 
 void living_on_end(void (*forget)(struct living *))

@@ -337,7 +337,7 @@ static void report_wait(struct run *run)
 
 void verdict_make(struct run *run)
 {
-	if (run->options.hang_s <= 0 || run->options.stats == STATS_FALSE || verdict.is_said)
+	if (run->options.hang_s <= 0 || run->options.stats == STATS_FALSE || verdict_is_printed(run))
 		return;
 	forwarder_pass(run);
 	report_kill();

@@ -242,4 +242,22 @@ if command -v mpirun.mpich >/dev/null && mpicc.mpich -g -o aborts aborts.c 2>/de
 else
 	skip 'MPI_Abort under Hydra' 'no mpirun.mpich'
 fi
+
+# Where one rank's launcher has printed why, the one of a rank that ends later asks for no text of its own.
+rank() { # RANK COMMAND...
+	RANK=$1 WORLD_SIZE=2 MASTER_ADDR=localhost MASTER_PORT=1 PILLION_STATS=summary "${@:2}"
+}
+if strace -f -o traced true 2>/dev/null; then
+	# shellcheck disable=SC2016
+	rank 1 timeout "$patience" strace -f -o later -e trace=execve "$PILLION" -o told \
+		sh -c ': >begun; until [ -e told.pillion/.verdict ]; do :; done; kill -SEGV $$' >out1 2>err1 &
+	# shellcheck disable=SC2016
+	rank 0 timeout "$patience" "$PILLION" -o told sh -c 'until [ -e begun ]; do :; done; kill -SEGV $$' >out 2>err
+	wait $!
+	is "$(cat err err1 | grep -c '^DIED FIRST rank 0 ')" 1 'ranks that end one after the other: one verdict'
+	is "$(awk '/killed by SIGSEGV/ { died = 1 } died && /"--quiet", "--verdict"/' later)" '' 'none is looked for'
+	like "$(cat err1)" '^not shown +where the time went: pillion stats --summary ' 'the last one has the summary'
+else
+	skip 'ranks that end one after the other' 'no strace'
+fi
 done_testing
