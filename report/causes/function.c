@@ -384,13 +384,14 @@ uint64_t function_saving(struct causality *s, const float *shares, const struct 
 {
 	double path_ns = 0, total_ns = 0, cpu_ns = sampled_below(s, shares) * slowness(s), run_ns = (double)s->run_ns,
 	       factor, saved;
+	SCOPED_MEMORY float *served = function_with_served(s, shares);
 
 	for (size_t i = 0; i < s->editables.count; i++) {
-		path_ns += by_what[i] * (double)shares[i];
+		path_ns += by_what[i] * (double)served[i];
 		total_ns += totals[i] * (double)shares[i];
 	}
 	factor = total_ns > 0 && cpu_ns > total_ns ? cpu_ns / total_ns : 1;
-	saved = saved_without(s, shares) * factor;
+	saved = saved_without(s, served) * factor;
 	path_ns = path_ns * factor < run_ns ? path_ns * factor : run_ns;
 	saved = saved > 0 ? saved < run_ns ? saved : run_ns : 0;
 	if (saved > path_ns) /* the path goes through such waits */

@@ -75,3 +75,55 @@ Test(function_price, of_many_lines_is_that_of_the_heaviest_at_least)
 	price_of(40, 400.0 * MS, 0.1, &saving);
 	cr_expect_eq(saving.low_ns, 10 * MS);
 }
+
+enum { ASKS, ANSWERS, READ, LOCK, SERVED_WHATS };
+
+/* The main thread sends a request after 100 ms and waits for the answer, for which another process works for 89 ms, with
+ * a wait for a lock; then that one works for 29 ms without a request. `asking`: the actor for whose request it waited.
+ * Returns the part of its work that is done for the function that asks. */
+static double part_served(uint32_t asking, enum blocked_kind waits)
+{
+	struct editable items[SERVED_WHATS] = {[ASKS] = {.kind = EDITABLE_CPU},
+					       [ANSWERS] = {.kind = EDITABLE_CPU},
+					       [READ] = {.kind = EDITABLE_CALL, .waits = waits},
+					       [LOCK] = {.kind = EDITABLE_CALL, .waits = BLOCKED_LOCK}};
+	struct causality s = {.editables = {.items = items, .count = SERVED_WHATS, .pool_first = SERVED_WHATS}};
+	const float shares[SERVED_WHATS] = {[ASKS] = 1};
+	float *served;
+	double part;
+
+	graph_edge(&s.graph, asking, 100 * MS, 1, 101 * MS);
+	graph_edge(&s.graph, 2, 149 * MS, 1, 150 * MS);
+	graph_edge(&s.graph, 1, 200 * MS, 0, 201 * MS);
+	graph_edges_done(&s.graph);
+	graph_begin(&s.graph, 0, 0);
+	graph_work(&s.graph, 100 * MS, ASKS);
+	graph_call(&s.graph, 201 * MS, READ, GRAPH_WAITS);
+	graph_work(&s.graph, 300 * MS, LOCK);
+	graph_end(&s.graph, true);
+	graph_begin(&s.graph, 1, 0);
+	graph_call(&s.graph, 101 * MS, READ, GRAPH_WAITS);
+	graph_work(&s.graph, 140 * MS, ANSWERS);
+	graph_call(&s.graph, 150 * MS, LOCK, GRAPH_WAITS);
+	graph_work(&s.graph, 200 * MS, ANSWERS);
+	graph_call(&s.graph, 250 * MS, READ, GRAPH_WAITS);
+	graph_work(&s.graph, 279 * MS, ANSWERS); /* for nobody */
+	graph_end(&s.graph, false);
+	graph_begin(&s.graph, 2, 0);
+	graph_work(&s.graph, 260 * MS, LOCK);
+	graph_end(&s.graph, false);
+	graph_finish(&s.graph);
+	served = function_with_served(&s, shares);
+	part = (double)served[ANSWERS];
+	cr_expect_float_eq((double)served[ASKS], 1, 1e-6);
+	free(served);
+	graph_done(&s.graph);
+	return part;
+}
+
+Test(function_price, has_what_another_process_does_for_it)
+{
+	cr_expect_float_eq(part_served(0, BLOCKED_SOCKET), 89.0 / 118, 1e-6);
+	cr_expect_eq(part_served(2, BLOCKED_SOCKET), 0); /* it was asked by another one */
+	cr_expect_eq(part_served(0, BLOCKED_LOCK), 0);	 /* it held a lock */
+}
