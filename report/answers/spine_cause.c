@@ -379,7 +379,7 @@ static bool propose_spine(struct choice *k, const struct role *r, const struct r
 	bool is_algebra = spine->algebra_ns > spine->frames[0].ns, is_told;
 
 	/* by CPU time, so that a busy machine changes nothing */
-	if (spine->frames[0].ns < FIX_NS)
+	if (spine->frames[0].ns < FIX_NS || (s->is_foreign && fix_first_removes(k->causes, &k->own.functions[cause.place])))
 		return false;
 	price_frames(k, spine, &cause);
 	price_by_cpu(k, r, spine, &cause);

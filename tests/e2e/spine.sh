@@ -484,6 +484,36 @@ texts = [r["Text"] for r in rows if r.get("Rule") == "process_transfer" and r.ge
 print(*("; in all processes it takes at most " in text or "takes" not in text for text in texts))')" \
 	'True' 'what all processes have of it is a part of the run'
 
+# Of large arguments, the thread of the pool that serializes them computes in one of these functions.
+cat >arguments.py <<'END_OF_PROGRAM'
+import multiprocessing
+
+table = [("row %d" % i, i, i * 2.5) for i in range(60000)]
+
+
+def look_up(argument):
+    rows, k = argument
+    return rows[k][1]
+
+
+if __name__ == "__main__":
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        print(sum(pool.map(look_up, [(table, k) for k in range(32)], chunksize=1)))
+END_OF_PROGRAM
+pillion -s cpu -o arguments "$python" arguments.py >out 2>err
+report analyze --json arguments.pillion >found.json 2>err
+is "$("$python" -c '
+import json
+rows = json.load(open("found.json"))["rows"]
+edits = [r["Edit"] for r in rows if r["table"] == "findings" and r.get("Edit") and r["Rule"] in (
+    "process_transfer", "bound_by")]
+print(sum("reduction.py:ForkingPickler.dumps" in edit for edit in edits))')" 1 'what is sent has one price in the list'
+diag "$("$python" -c '
+import json
+for row in json.load(open("found.json"))["rows"]:
+    if row["table"] == "findings" and row.get("Edit"):
+        print(row["Rule"], row["Edit"])')"
+
 report whatif -f csv copies.pillion 'function~deepcopy=0' 'function~nothing=0' >edit.csv 2>err
 is "$? $(tail -n +2 edit.csv | wc -l)" '1 1' 'whatif: a library has a price, what is not there has none'
 like "$(cat err)" 'cannot tell: function~nothing: no recorded stack has that function' 'whatif: why'
