@@ -377,9 +377,12 @@ static bool propose_spine(struct choice *k, const struct role *r, const struct r
 					.place = spine->frames[spine->count - 1].function};
 	/* mostly linear algebra, which need not be the place's: then what is said is about the outermost function */
 	bool is_algebra = spine->algebra_ns > spine->frames[0].ns, is_told;
+	/* a command that is one place, whose processes may be too short for samples */
+	bool is_again = s->is_foreign && r->is_program && r->processes >= PRICE_STARTED;
 
 	/* by CPU time, so that a busy machine changes nothing */
-	if (spine->frames[0].ns < FIX_NS || (s->is_foreign && fix_first_removes(k->causes, &k->own.functions[cause.place])))
+	if ((is_again ? role_cpu(r).work_ns : spine->frames[0].ns) < FIX_NS ||
+	    (s->is_foreign && fix_first_removes(k->causes, &k->own.functions[cause.place])))
 		return false;
 	price_frames(k, spine, &cause);
 	price_by_cpu(k, r, spine, &cause);
