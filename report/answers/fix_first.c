@@ -29,12 +29,17 @@ uint64_t fix_first_least(uint64_t wall_ns)
 
 /* ---- what the partition tells ---- */
 
-/* The line of the code that takes the time; else the one that waits for the program. */
+/* The line of the code that takes the time; else, as where that is a text for `python -c`, the one that waits for the
+ * program. */
 static void find_line(const struct choice *k, const struct role *r, struct fix_first_cause *cause)
 {
-	bool has_place = cause->line && cause->line->line;
+	bool is_text = cause->line && cause->line->line && !r->is_main && cause->line->file &&
+		       attribution_is_generated(cause->line->file);
+	bool has_place = cause->line && cause->line->line && !is_text;
 	const struct role_call *wait = has_place ? NULL : role_parent_wait(k->roles, r, NULL);
 
+	if (!wait && is_text)
+		fix_first_waiting(k, r, &wait);
 	if (!wait || !wait->is_users)
 		return;
 	cause->line = role_call_line(k->context, wait);
