@@ -208,7 +208,7 @@ static void spine_words(const struct choice *k, const struct role *r, const stru
 	rule_time(&cause->text, outer->ns);
 	buffer_text(&cause->text, " of ");
 	rule_time(&cause->text, k->roles->wall_ns);
-	has_clause = add_role(k, r, cause->frame_count > 1 && !is_program, s->is_foreign && !r->is_program,
+	has_clause = add_role(k, r, cause->frame_count > 1 && !is_program, s->is_foreign,
 			      &cause->text);
 	is_told = is_program && !r->is_main && (strstr(r->label, outer->function) || (has_clause && !r->is_program));
 	buffer_text(&cause->text, has_clause && !is_told ? "," : "");
@@ -356,10 +356,10 @@ static void borrow_line(const struct choice *k, const struct role *r, struct fix
 	const struct role *giving;
 	const struct role_call *call;
 
-	if (r->is_main || r->is_program)
+	if (r->is_main)
 		return;
 	if (!fix_first_waiting(k, r, &call))
-		call = giving_call(k, r, &giving);
+		call = r->is_program ? NULL : giving_call(k, r, &giving);
 	if (!call || !call->is_users)
 		return;
 	cause->line = role_call_line(k->context, call);

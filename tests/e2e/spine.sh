@@ -519,8 +519,49 @@ awk 'BEGIN { for (i = 0; i < 60000; i++) print "key" i * 7919 % 1000 }' >keys.tx
 printf 'for i in {1..30}; do\n\tsort keys.txt >sorted\ndone\n' >sorts.sh
 pillion -o sorts bash sorts.sh >out 2>err
 report stats --summary sorts.pillion >out 2>err
-ok 'short processes of one program: the time of all of them' grep -Eq '^(FIX FIRST|then) .* in (sort|the 30 processes)' out
+ok 'short processes of one program: the time of all of them' \
+	grep -Eq '^(FIX FIRST|then) .* in (sort|the 30 processes)' out
 diag "$(cat out)"
+
+# What another program does, at a line of the user's that waits for it: a command, and a text for `python -c`.
+cat >runs.py <<'END_OF_PROGRAM'
+import subprocess
+subprocess.run(["awk", "BEGIN { for (i = 0; i < 9000000; i++) n += i % 7; print n }"])
+END_OF_PROGRAM
+cat >asks.py <<'END_OF_PROGRAM'
+import subprocess
+import sys
+
+child = subprocess.Popen([sys.executable, "-c", """
+import sys, time
+for line in sys.stdin:
+    time.sleep(0.1)
+    print(line, end="", flush=True)
+"""], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+for i in range(8):
+    child.stdin.write("row\n")
+    child.stdin.flush()
+    child.stdout.readline()
+child.stdin.close()
+child.wait()
+END_OF_PROGRAM
+for program in runs asks; do
+	pillion -o "$program" "$python" "$program.py" >out 2>err
+	report analyze --json "$program.pillion" >found.json 2>err
+	is "$("$python" -c '
+import json
+rows = json.load(open("found.json"))["rows"]
+line, part = {"runs": ("runs.py:2", "awk, for which main waits at runs.py:2"),
+              "asks": ("asks.py:13", "<string>:4 <module>, awaited at asks.py:13")}["'"$program"'"]
+print(any(part in (r["Text"] or "") and (r["Line"] or "").endswith("/" + line)
+    for r in rows if r["table"] == "findings"))')" \
+		True "$program: the line that waits for the other program"
+	diag "$("$python" -c '
+import json
+for row in json.load(open("found.json"))["rows"]:
+    if row["table"] == "findings" and row.get("Edit"):
+        print(row["Rule"], row["Line"], row["Text"])')"
+done
 
 report whatif -f csv copies.pillion 'function~deepcopy=0' 'function~nothing=0' >edit.csv 2>err
 is "$? $(tail -n +2 edit.csv | wc -l)" '1 1' 'whatif: a library has a price, what is not there has none'
