@@ -33,10 +33,9 @@ uint64_t fix_first_least(uint64_t wall_ns)
  * program. */
 static void find_line(const struct choice *k, const struct role *r, struct fix_first_cause *cause)
 {
-	bool is_text = cause->line && cause->line->line && !r->is_main && cause->line->file &&
-		       attribution_is_generated(cause->line->file);
-	bool has_place = cause->line && cause->line->line && !is_text;
-	const struct role_call *wait = has_place ? NULL : role_parent_wait(k->roles, r, NULL);
+	bool has_line = cause->line && cause->line->line;
+	bool is_text = has_line && !r->is_main && cause->line->file && attribution_is_generated(cause->line->file);
+	const struct role_call *wait = has_line && !is_text ? NULL : role_parent_wait(k->roles, r, NULL);
 
 	if (!wait && is_text)
 		fix_first_waiting(k, r, &wait);

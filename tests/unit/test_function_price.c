@@ -78,9 +78,9 @@ Test(function_price, of_many_lines_is_that_of_the_heaviest_at_least)
 
 enum { ASKS, ANSWERS, READ, LOCK, SERVED_WHATS };
 
-/* The main thread sends a request after 100 ms and waits for the answer, for which another process works for 89 ms, with
- * a wait for a lock; then that one works for 29 ms without a request. `asking`: the actor for whose request it waited.
- * Returns the part of its work that is done for the function that asks. */
+/* The main thread sends a request after 100 ms and waits for the answer, for which another process works for 89 ms,
+ * with a wait for a lock; then that one works for 29 ms without a request. `asking`: the actor for whose request it
+ * waited. Returns the part of its work that is done for the function that asks. */
 static double part_served(uint32_t asking, enum blocked_kind waits)
 {
 	struct editable items[SERVED_WHATS] = {[ASKS] = {.kind = EDITABLE_CPU},
