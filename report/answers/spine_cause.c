@@ -270,8 +270,7 @@ static uint64_t beside_algebra(const struct spine *spine, uint64_t ns)
 }
 
 /* A caller need not carry all of the place's time, so each has the time that passes through it or the place. Those in
- * between may also be around other things: they have no more than the outermost one, whose price this is. A change of
- * the place saves nothing of the linear algebra that is elsewhere below the outermost one. */
+ * between may also be around other things: they have no more than the outermost one, whose price this is. */
 static void price_frames(struct choice *k, const struct spine *spine, struct fix_first_cause *cause)
 {
 	uint32_t pair[2] = {spine->frames[0].function, spine->frames[spine->count - 1].function};
@@ -289,7 +288,6 @@ static void price_frames(struct choice *k, const struct spine *spine, struct fix
 	}
 	edit_words(k, pair, cause->saves.saved_ns > outer.saved_ns || cause->saves.low_ns < outer.low_ns ? 2 : 1,
 		   &cause->edit);
-	cause->saves.low_ns = beside_algebra(spine, cause->saves.low_ns);
 }
 
 /* What devices do, and the waits for them, are causes by themselves: then what computes is worth its CPU time. Linear

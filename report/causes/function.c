@@ -20,7 +20,8 @@ struct wanted {
 	struct map places; /* of frames -> 1 + whether they are of a function of that name */
 	struct map all, below; /* by image: CPU time, but for the program's end */
 	struct map lines;      /* by line of the innermost of them */
-	double below_ns, end_ns; /* of CPU time: in all; its parts of the programs' ends, which are in that, too */
+	/* of CPU time: in all; its parts of the programs' ends, which are in that, too; linear algebra and models */
+	double below_ns, end_ns, algebra_ns, model_ns;
 	struct symbol_frame *frames;
 };
 
@@ -29,6 +30,16 @@ static bool is_end(const struct wanted *w, const struct editable_stack *stack)
 	uint32_t number = own_stack_of(w->own, stack->image, stack->stack); /* may move the stacks */
 
 	return w->own->stacks[number].is_end;
+}
+
+/* What a change of the program saves little of. */
+static void add_library(struct wanted *w, const struct editable_stack *stack)
+{
+	uint32_t number = own_stack_of(w->own, stack->image, stack->stack); /* may move the stacks */
+	const struct own_stack *own = &w->own->stacks[number];
+
+	w->algebra_ns += own->is_algebra ? (double)stack->ns : 0;
+	w->model_ns += own->is_model && !own->is_import ? (double)stack->ns : 0;
 }
 
 /* Whether a stack is below the functions, and through which line of the innermost of them. */
@@ -53,6 +64,8 @@ static float *parts_below(const struct editables *all, below_find *is_below, str
 			continue;
 		*map_put(&w->all, (uintptr_t)stack->image, 0, NULL) += stack->ns;
 		*map_put(&w->below, (uintptr_t)stack->image, 0, NULL) += is_such ? stack->ns : 0;
+		if (is_such)
+			add_library(w, stack);
 	}
 	for (size_t i = 0; i < all->stack_count && *ret_any; i++) {
 		const struct editable_stack *stack = &all->stacks[i];
@@ -97,7 +110,14 @@ static float *shares_of(struct causality *s, below_find *is_below, struct wanted
 	}
 	for (size_t i = 0; i < all->count; i++)
 		ret[i] = sums[i] > 0 ? (float)((double)ret[i] / sums[i]) : 0;
-	*ret_part = (struct function_part){w->below_ns > 0 ? w->end_ns / w->below_ns : 0, largest_line(&w->lines)};
+	*ret_part = (struct function_part){.line = largest_line(&w->lines), .least = FUNCTION_LEAST};
+	if (w->below_ns > w->end_ns) {
+		double ns = w->below_ns - w->end_ns, beside_ns = ns - w->algebra_ns - w->model_ns;
+
+		ret_part->end = w->end_ns / w->below_ns;
+		ret_part->least = fmax(FUNCTION_LEAST * (beside_ns / ns),
+				       FUNCTION_LEAST_MODEL * ((beside_ns + w->model_ns) / ns));
+	}
 	map_done(&w->lines);
 	return ret;
 }
@@ -399,9 +419,7 @@ uint64_t function_saving(struct causality *s, const float *shares, const struct 
 	*ret = (struct saving){.before_ns = s->run_ns, .after_ns = s->run_ns - (uint64_t)saved};
 	function_interval((uint64_t)saved, ret);
 	ret->high_ns = (uint64_t)fmin(path_ns, saved * (1 + saving_sampling_error(s, shares)));
-	if (part->line < FUNCTION_LEAST)
-		ret->low_ns = (uint64_t)(saved * part->line);
-	ret->low_ns = (uint64_t)((double)ret->low_ns * (1 - part->end));
+	ret->low_ns = (uint64_t)(saved * fmin(part->least, part->line) * (1 - part->end));
 	return (uint64_t)path_ns;
 }
 

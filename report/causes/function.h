@@ -9,13 +9,16 @@
 
 /* Of a change of a function that computes: it saves at least this part of what is below the function, or what passes
  * through the heaviest of the function's lines, if that is less: the change may be of one line. The highest is all of
- * it. docs/decisions/spine.md */
+ * it. What a model takes is left out of that, but at least the second part is saved of both; linear algebra is left out
+ * of either. docs/decisions/spine.md */
 #define FUNCTION_LEAST 0.3
+#define FUNCTION_LEAST_MODEL 0.1
 
-/* end: of the CPU time below functions, their part of the program's end. line: of all time below them, what passes
- * through the heaviest line of the innermost of them. */
+/* end: of the CPU time below functions, their part of the program's end. least: of what is beside that, the part that
+ * a change saves at least. line: of all time below them, what passes through the heaviest line of the innermost of
+ * them. */
 struct function_part {
-	double end, line;
+	double end, least, line;
 };
 
 /* By editable: the part below any of these own functions; of the top of a file without its imports. The caller frees

@@ -348,6 +348,7 @@ Test(fix_first, what_else_a_job_does_is_the_place_beside_a_model)
 	const char *summary = summary_of_model(40, 59);
 
 	cr_expect(strstr(summary, " at train.py:40 train; the model itself takes 60 % "), "%s", summary);
+	cr_expect(strstr(summary, "; a change there saves 121 ms to 1.00 s"), "%s", summary);
 }
 
 Test(fix_first, a_program_without_lines_has_no_line_that_takes_long)

@@ -25,7 +25,7 @@ static uint64_t price_of(uint32_t samples, double path_ns, double line, struct s
 			      .run_ns = 500 * MS, .unseen_ns = -1};
 	const float shares[WHATS] = {[A] = 1};
 	const double by_what[WHATS] = {[A] = path_ns}, totals[WHATS] = {[A] = 400.0 * MS};
-	const struct function_part part = {.line = line};
+	const struct function_part part = {.least = FUNCTION_LEAST, .line = line};
 	uint64_t ns;
 
 	graph_edge(&s.graph, 0, 100 * MS, 1, 101 * MS);
