@@ -314,7 +314,18 @@ static bool is_equal(const struct spine_finder *f, uint64_t a, uint64_t b)
 	return difference * difference < (double)f->sample_ns * ((double)a + (double)b);
 }
 
-/* The function with the largest drop; of equal ones, that with most time below it. */
+/* Whether of two functions whose drops are equal the first one is rather the place: its line is not the model's, else
+ * it has more time below it. */
+static bool is_rather(const struct spine_finder *f, size_t function, size_t other)
+{
+	bool is_models, is_others_models;
+
+	line_of(f, (uint32_t)function, (uint32_t)function, &is_models);
+	line_of(f, (uint32_t)other, (uint32_t)other, &is_others_models);
+	return is_models == is_others_models ? f->inclusive[function] > f->inclusive[other] : is_others_models;
+}
+
+/* The function with the largest drop, or an equal one. */
 static size_t next_place(struct spine_finder *f, const struct spine *first, bool is_below)
 {
 	size_t most = SIZE_MAX, best;
@@ -324,8 +335,8 @@ static size_t next_place(struct spine_finder *f, const struct spine *first, bool
 			most = i;
 	best = most;
 	for (size_t i = 0; i < f->own->function_count && most != SIZE_MAX; i++)
-		if (is_equal(f, f->drop[i], f->drop[most]) && f->inclusive[i] > f->inclusive[best] &&
-		    !own_is_top(f->own, (uint32_t)i) && may_be_place(f, i, first, is_below))
+		if (is_equal(f, f->drop[i], f->drop[most]) && !own_is_top(f->own, (uint32_t)i) &&
+		    may_be_place(f, i, first, is_below) && is_rather(f, i, best))
 			best = i;
 	return best;
 }

@@ -38,9 +38,9 @@ struct spine {
 /* Of these times, the spines of the place with the largest drop, then of the next places that are in no spine before:
  * those that are not below the first one, then those that are; at most SPINES. Each ends where an earlier one begins.
  * None has a drop below `least_ns`. Drops that differ by less than their standard error, where a sample stands for
- * `sample_ns`, are equal: of these, that of the function with most time below it is the largest. What a model takes,
- * and linear algebra, are no place, unless with_model; but a place whose time is mostly theirs has the line of
- * that. Returns how many. */
+ * `sample_ns`, are equal: of these, that of the function with most time below it is the largest, rather one whose
+ * time is not mostly a model's. What a model takes, and linear algebra, are no place, unless with_model; but a place
+ * whose time is mostly theirs has the line of that. Returns how many. */
 size_t spines_find(const struct own_stacks *own, const struct spine_time *times, size_t count, bool with_model,
 		   uint64_t least_ns, uint64_t sample_ns, struct spine *ret);
 

@@ -238,6 +238,19 @@ Test(spine, a_place_has_the_line_of_the_model_if_nearly_all_of_it_is_there)
 	cr_expect_str_eq(own.texts.items[found[0].callee], "adam.Adam.step");
 }
 
+/* Drops of 51 and 50 are equal. That of the caller would have the model's line. */
+Test(spine, of_equal_places_one_beside_the_model_is_told)
+{
+	sample("train:3", 51);
+	sample("train:4.collate:7", 50);
+	cr_assert_geq(spines_find(&own, times, count, false, 5, 10, found), 1);
+	cr_expect_str_eq(spine_text(0), "train:3");
+	sample("train:8", 600);
+	of_model(0);
+	cr_assert_geq(spines_find(&own, times, count, false, 5, 10, found), 1);
+	cr_expect_str_eq(spine_text(0), "train:4 collate:7");
+}
+
 /* train calls step, and does something else by itself at line 3: that line is told if it has 0.3 of step's time. */
 Test(spine, a_caller_has_the_line_where_it_does_much_by_itself)
 {
