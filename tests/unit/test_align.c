@@ -202,3 +202,126 @@ Test(align, a_rank_that_is_there_twice_is_of_another_job)
 
 	assert_by_time_of_day(ranks);
 }
+
+/* ---- the clock of one machine ---- */
+
+#define S 1000000000ull
+
+/* Of pairs of ticks, CLOCK_MONOTONIC, and CLOCK_REALTIME minus 100 s minus that. */
+static struct clock_map clock_of(uint64_t hz, size_t count, uint64_t (*const pairs)[3], uint64_t error_ticks)
+{
+	struct clock_map map = {.source = TF_CLOCK_TSC, .hz = hz};
+
+	for (size_t i = 0; i < count; i++)
+		clock_map_add(&map, &(struct tf_clock_pair){pairs[i][0], pairs[i][1],
+							    100 * S + pairs[i][1] + pairs[i][2], error_ticks});
+	clock_map_build(&map);
+	return map;
+}
+
+Test(clock_map, has_the_rate_between_two_pairs_and_the_whole_one_after_the_last)
+{
+	static uint64_t pairs[][3] = {{5 * S, 7 * S + S / 2, 0}, {1 * S, 5 * S, 0}, {2 * S, 6 * S, 0}};
+	static const uint64_t times[][2] = {/* ticks, ns */
+		{S / 2, 104 * S + S / 2}, {S, 105 * S}, {S + 1, 105 * S + 1}, {2 * S - 1, 106 * S - 1},
+		{2 * S, 106 * S}, {2 * S + 2, 106 * S + 1}, {4 * S, 107 * S}, {5 * S - 2, 107 * S + S / 2 - 1},
+		{5 * S, 107 * S + S / 2}, {5 * S + 8, 107 * S + S / 2 + 5}, {S, 105 * S}};
+	SCOPED(clock_map) map = clock_of(0, 3, pairs, 7);
+
+	cr_expect(map.rate_is_known);
+	cr_expect_eq(map.error_ns, 7);
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
+		cr_expect_eq(clock_map_ns(&map, times[i][0]), times[i][1], "%zu", i);
+		cr_expect_eq(clock_map_tick_at(&map, times[i][1]), times[i][0], "%zu", i);
+		cr_expect_eq(clock_map_ticks(&map, times[i][1] - 100 * S), times[i][0], "%zu", i);
+	}
+	cr_expect_eq(clock_map_monotonic(&map, 3), 100 * S + 3);
+	cr_expect_eq(clock_map_duration(&map, 0), 0);
+	cr_expect_eq(clock_map_duration(&map, 1), 1, "0.625 is rounded");
+	cr_expect_eq(clock_map_duration(&map, 8), 5);
+}
+
+Test(clock_map, keeps_pairs_that_are_a_second_apart_and_the_last_one)
+{
+	static const struct {
+		uint64_t pairs[4][3];
+		size_t count, kept;
+		uint64_t last; /* ticks */
+	} cases[] = {
+	    {{{1 * S, 1 * S, 0}}, 1, 1, 1 * S},
+	    {{{1 * S, 1 * S, 0}, {1 * S + 1, 1 * S + 1, 0}}, 2, 2, 1 * S + 1},
+	    {{{1 * S, 1 * S, 0}, {2 * S, 2 * S, 0}, {3 * S, 3 * S, 0}}, 3, 3, 3 * S},
+	    {{{1 * S, 1 * S, 0}, {2 * S - 1, 2 * S - 1, 0}, {3 * S, 3 * S, 0}}, 3, 2, 3 * S},
+	    {{{1 * S, 1 * S, 0}, {2 * S, 2 * S, 0}, {3 * S - 1, 3 * S - 1, 0}}, 3, 2, 3 * S - 1},
+	    {{{1 * S, 1 * S, 0}, {2 * S, 1 * S, 0}}, 2, 1, 1 * S},
+	    {{{1 * S, 1 * S, 0}, {1 * S, 3 * S, 0}}, 2, 1, 1 * S},
+	    {{{1 * S, 1 * S, 0}, {2 * S, 2 * S, 0}, {3 * S, 2 * S, 0}}, 3, 2, 2 * S},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		SCOPED(clock_map) map = clock_of(0, cases[i].count, (uint64_t(*)[3])cases[i].pairs, 0);
+
+		cr_assert_eq(map.count, cases[i].kept, "case %zu: %zu", i, map.count);
+		cr_expect_eq(map.pairs[map.count - 1].ticks, cases[i].last, "case %zu", i);
+		cr_expect_eq(map.rate_is_known, map.count > 1, "case %zu", i);
+	}
+}
+
+Test(clock_map, takes_the_nominal_rate_where_pairs_are_near)
+{
+	/* hz, duration between the pairs, in which there are twice as many ticks as ns, error of each in ticks; the ns
+	 * of 1000000 ticks, and of as many after the first pair */
+	static const uint64_t cases[][5] = {
+	    {S, 9999999, 0, 1000000, 500000},	  {S, 10000000, 0, 500000, 500000},
+	    {S, 9000000, 18000, 1000000, 500000}, {S, 9000000, 18001, 1000000, 1000000},
+	    {0, 9000000, 18001, 500000, 500000},  {999, 9000000, 18001, 500000, 500000},
+	    {1000, 9000000, 0, 1000000000000, 500000},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		uint64_t pairs[][3] = {{S, 5 * S, 0}, {S + 2 * cases[i][1], 5 * S + cases[i][1], 0}};
+		SCOPED(clock_map) map = clock_of(cases[i][0], 2, pairs, cases[i][2]);
+
+		cr_expect(map.rate_is_known);
+		cr_expect_eq(clock_map_duration(&map, 1000000), cases[i][3], "case %zu", i);
+		cr_expect_eq(clock_map_ns(&map, S + 1000000), 105 * S + cases[i][4], "case %zu", i);
+	}
+}
+
+Test(clock_map, has_the_median_offset_and_the_largest_error)
+{
+	static uint64_t later[][3] = {{1 * S, 1 * S, 2}, {2 * S, 2 * S, 0}, {3 * S, 3 * S, 5}},
+			earlier[][3] = {{1 * S, 1 * S, 5}, {2 * S, 2 * S, 0}, {3 * S, 3 * S, 4}};
+	SCOPED(clock_map) a = clock_of(0, 3, later, 7), b = clock_of(S / 2, 3, earlier, 7), none = {0}, empty = {0};
+
+	cr_expect_eq(a.offset_ns, 100 * S + 2);
+	cr_expect_eq(a.error_ns, 3 + 7);
+	cr_expect_eq(b.offset_ns, 100 * S + 4);
+	cr_expect_eq(b.error_ns, 4 + 2 * 7, "a tick is 2 ns");
+	clock_map_add(&none, &(struct tf_clock_pair){0, 1, 1, 0});
+	clock_map_add(&none, &(struct tf_clock_pair){1, 1, 0, 0});
+	cr_expect_eq(none.count, 0);
+	clock_map_build(&empty);
+	cr_expect_not(empty.rate_is_known);
+	cr_expect_eq(clock_map_ns(&empty, 7), 7);
+	cr_expect_eq(clock_map_ticks(&empty, 7), 7);
+	cr_expect_eq(clock_map_duration(&empty, 7), 7);
+}
+
+Test(clock_map, removes_an_offset_and_its_drift)
+{
+	static uint64_t pairs[][3] = {{1 * S, 1 * S, 0}, {3 * S, 3 * S, 0}};
+	static const struct clock_offset none, drift = {.drift = 0.5, .since_ns = 1000},
+					 both = {.ahead_ns = 100, .drift = 0.5, .since_ns = 101 * S};
+	SCOPED(clock_map) map = clock_of(0, 2, pairs, 0);
+
+	cr_expect_eq(clock_offset_remove(&none, 3000), 3000);
+	cr_expect_eq(clock_offset_remove(&drift, 3000), 2000);
+	cr_expect_eq(clock_offset_remove(&drift, 1000), 1000);
+	cr_expect_eq(clock_offset_remove(&drift, 800), 900, "before it, the clock is behind");
+	clock_map_place(&map, &both, 42);
+	cr_expect_eq(map.error_ns, 42);
+	cr_expect_eq(clock_map_realtime(&map, 101 * S + 1000), 101 * S + 400);
+	cr_expect_eq(clock_map_ns(&map, 1 * S + 1000), 101 * S + 400);
+	cr_expect_eq(clock_map_tick_at(&map, 101 * S + 400), 1 * S + 1000);
+}

@@ -212,6 +212,13 @@ Test(diff, student)
 	cr_expect_float_eq(student_above(0.1, 1e6), 1.281552, 1e-5);
 	cr_expect_float_eq(student_tail(6.313752, 1), 0.05, 1e-6);
 	cr_expect_float_eq(student_tail(-1, 3), 0.804498, 1e-5);
+	cr_expect_float_eq(student_tail(0, 5), 0.5, 1e-12);
+	cr_expect_float_eq(student_tail(1, 1), 0.25, 1e-12, "with one degree of freedom it is Cauchy's");
+	for (double t = 0.25; t < 20; t *= 2) /* with two: 1/2 - t / (2 * sqrt(2 + t * t)) */
+		cr_expect_float_eq(student_tail(t, 2), 0.5 - t / (2 * sqrt(2 + t * t)), 1e-12, "%g", t);
+	cr_expect_float_eq(student_above(0.25, 1), 1, 1e-9);
+	cr_expect_float_eq(student_above(0.025, 1), 12.706205, 1e-5);
+	cr_expect_float_eq(student_above(0.05, 30), 1.697261, 1e-5);
 }
 
 Test(diff, a_series_keeps_its_sum_and_its_parts)

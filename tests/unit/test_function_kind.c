@@ -193,3 +193,70 @@ Test(function_kind, equal_tables_of_functions_are_one)
 	functions_give(apart);
 	functions_give(none);
 }
+
+/* ---- tables of functions ---- */
+
+static size_t classified;
+
+static uint8_t first_letter(const struct function *f)
+{
+	classified++;
+	return (uint8_t)*f->name;
+}
+
+static uint8_t group_of(const struct function *f)
+{
+	return f->group;
+}
+
+Test(functions, are_those_that_are_whole_and_wanted)
+{
+	static const uint8_t bytes[] = "\1\2ab\2\0\3\1c"; /* groups, lengths, names */
+	static const struct {
+		size_t size;
+		uint32_t wanted, count;
+	} cases[] = {{9, 3, 3}, {9, 4, 3}, {9, 2, 2}, {9, 0, 0}, {8, 3, 2}, {7, 3, 2}, {6, 3, 2},
+		     {5, 3, 1}, {4, 3, 1}, {3, 3, 0}, {1, 3, 0}, {0, 3, 0}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct functions *f = functions_take(bytes, cases[i].size, cases[i].wanted);
+
+		cr_expect_eq(f->count, cases[i].count, "case %zu: %u", i, f->count);
+		if (f->count)
+			cr_expect(f->items[0].group == 1 && !strcmp(f->items[0].name, "ab"), "case %zu", i);
+		if (f->count > 1)
+			cr_expect(f->items[1].group == 2 && !*f->items[1].name, "case %zu", i);
+		if (f->count > 2)
+			cr_expect(f->items[2].group == 3 && !strcmp(f->items[2].name, "c"), "case %zu", i);
+		functions_give(f);
+	}
+	functions_give(NULL);
+}
+
+Test(functions, of_the_same_bytes_are_one_table)
+{
+	static const uint8_t bytes[][6] = {"\1\1a\1\1b", "\1\1a\1\1c", "\2\1a\1\1b"};
+	static const uint8_t copy[] = {1, 1, 'a', 1, 1, 'b'};
+	struct functions *one = functions_take(bytes[0], 6, 2), *same = functions_take(copy, 6, 2);
+	struct functions *others[] = {functions_take(bytes[1], 6, 2), functions_take(bytes[2], 6, 2),
+				      functions_take(bytes[0], 6, 1), functions_take(bytes[0], 5, 2)};
+	const uint8_t *letters;
+
+	cr_expect_eq(one, same);
+	for (size_t i = 0; i < 4; i++)
+		cr_expect_neq(one, others[i], "%zu", i);
+	cr_expect_eq(functions_share(one), one);
+	functions_give(one);
+	functions_give(same);
+	cr_expect_eq(functions_take(bytes[0], 6, 2), one, "it has a user");
+	functions_give(one);
+	classified = 0;
+	letters = functions_classes(one, first_letter);
+	cr_expect(letters[0] == 'a' && letters[1] == 'b');
+	cr_expect_eq(functions_classes(one, group_of)[1], 1);
+	cr_expect_eq(functions_classes(one, first_letter), letters);
+	cr_expect_eq(classified, 2, "each name is examined once, not %zu", classified);
+	functions_give(one);
+	for (size_t i = 0; i < 4; i++)
+		functions_give(others[i]);
+}

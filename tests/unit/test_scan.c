@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report/events/interval_tree.h"
 #include "report/events/scan.h"
 #include "opened.h"
 
@@ -140,4 +141,52 @@ Test(scan, a_row_is_named_once)
 	cr_expect_eq(asked, 1);
 	scan_row_of(&s, BEGIN, 2, is_not_covered, &asked);
 	cr_expect_eq(asked, 2, "of another");
+}
+
+/* ---- intervals of threads ---- */
+
+/* Notes the value of each visited interval as a letter. */
+static void note_interval(void *of, size_t interval)
+{
+	const struct interval_tree *tree = of;
+
+	tids[visited++] = (char)tree->items[interval].value;
+}
+
+Test(interval_tree, has_those_around_a_time_from_the_outermost_on)
+{
+	static const struct {
+		size_t thread;
+		uint64_t start, end;
+		char value;
+	} intervals[] = {{0, 10, 20, 'c'}, {2, 5, 15, 'p'}, {0, 0, 100, 'a'}, {0, 20, 20, 'd'},
+			 {0, 50, 90, 'e'}, {0, 10, 50, 'b'}, {2, 15, 15, 'q'}, {0, 95, 99, 'f'}};
+	static const struct {
+		size_t thread;
+		uint64_t start, end;
+		const char *found;
+	} cases[] = {
+	    {0, 10, 20, "abc"}, {0, 10, 21, "ab"}, {0, 9, 20, "a"}, {0, 20, 20, "abcd"}, {0, 19, 20, "abc"},
+	    {0, 20, 21, "ab"}, {0, 50, 50, "abe"}, {0, 50, 51, "ae"}, {0, 90, 91, "a"}, {0, 0, 100, "a"},
+	    {0, 0, 101, ""}, {0, 101, 101, ""}, {0, 95, 99, "af"}, {0, 94, 99, "a"}, {1, 10, 10, ""},
+	    {2, 5, 15, "p"}, {2, 4, 15, ""}, {2, 5, 16, ""}, {2, 15, 15, "pq"}, {3, 10, 10, ""},
+	};
+	static struct trace_thread threads[4];
+	SCOPED(interval_tree) tree = {0};
+
+	interval_tree_build(&tree);
+	visited = 0;
+	interval_tree_around(&tree, &threads[0], 0, 0, &tree, note_interval);
+	cr_expect_eq(visited, 0, "an empty one has none");
+	for (size_t i = 0; i < sizeof(intervals) / sizeof(*intervals); i++)
+		interval_tree_add(&tree, &threads[intervals[i].thread], intervals[i].start, intervals[i].end,
+				  (uint64_t)intervals[i].value);
+	interval_tree_build(&tree);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		visited = 0;
+		interval_tree_around(&tree, &threads[cases[i].thread], cases[i].start, cases[i].end, &tree,
+				     note_interval);
+		tids[visited] = 0;
+		cr_expect_str_eq(tids, cases[i].found, "case %zu: %s", i, tids);
+	}
 }

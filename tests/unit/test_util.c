@@ -270,3 +270,160 @@ Test(util, the_name_of_a_path_follows_its_last_slash)
 	cr_expect_str_eq(path_name("python3"), "python3");
 	cr_expect_str_eq(path_name("/usr/bin/"), "");
 }
+
+/* Appends the code points to a text. */
+static const char *text_of(struct buffer *b, const uint32_t *codes, size_t count)
+{
+	buffer_clear(b);
+	for (size_t i = 0; i < count; i++)
+		text_add_code(b, codes[i]);
+	return buffer_string(b);
+}
+
+/* The first and the last code point of each range, and their neighbours. */
+Test(util, code_points_have_their_widths_up_to_the_ends_of_ranges)
+{
+	static const struct {
+		uint32_t first, last; /* that have the width; the neighbours of both have another */
+		size_t width, before, after;
+	} cases[] = {
+	    {0x300, 0x36f, 0, 1, 1},	   {0x5bf, 0x5bf, 0, 1, 1},	{0x483, 0x489, 0, 1, 1},
+	    {0xe0100, 0xe01ef, 0, 1, 1}, {0x1100, 0x115f, 2, 1, 0},	{0x2e80, 0x3029, 2, 1, 0},
+	    {0x303f, 0x303f, 1, 2, 2},	   {0x3040, 0x3098, 2, 1, 0},	{0xac00, 0xd7a3, 2, 1, 1},
+	    {0xf900, 0xfaff, 2, 1, 1},	   {0xfe30, 0xfe6f, 2, 0, 1},	{0xff00, 0xff60, 2, 0, 1},
+	    {0xffe0, 0xffe6, 2, 1, 1},	   {0x1f300, 0x1faff, 2, 1, 1}, {0x20000, 0x3fffd, 2, 1, 1},
+	    {0x9fff, 0xa4cf, 2, 2, 1},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const uint32_t codes[] = {cases[i].first - 1, cases[i].first, cases[i].last, cases[i].last + 1};
+		const size_t widths[] = {cases[i].before, cases[i].width, cases[i].width, cases[i].after};
+		SCOPED(buffer) b = {0};
+
+		for (size_t k = 0; k < 4; k++)
+			cr_expect_eq(text_width(text_of(&b, &codes[k], 1)), widths[k], "U+%04X", codes[k]);
+	}
+	cr_expect_eq(text_width(""), 0);
+	cr_expect_eq(text_width("a\xcc\x80z"), 2, "a letter with an accent");
+}
+
+Test(util, control_characters_end_where_printable_ones_begin)
+{
+	static const uint32_t controls[][2] = {{0x1, 0x1f},	 {0x7f, 0x9f},	   {0x200e, 0x200f},
+					      {0x2028, 0x2029}, {0x202a, 0x202e}, {0x2066, 0x2069}};
+	static const uint32_t printable[] = {0x20, 0x7e, 0xa0, 0x200d, 0x2010, 0x2027, 0x202f, 0x2065, 0x206a};
+	SCOPED(buffer) safe = {0}, b = {0};
+
+	for (size_t i = 0; i < sizeof(controls) / sizeof(*controls); i++)
+		cr_expect(text_is_control(controls[i][0]) && text_is_control(controls[i][1]), "range %zu", i);
+	for (size_t i = 0; i < sizeof(printable) / sizeof(*printable); i++)
+		cr_expect_not(text_is_control(printable[i]), "U+%04X", printable[i]);
+	text_escape(&safe, text_of(&b, (const uint32_t[]){'a', 0x1f, '\n', '\t', 0x7f, 0x80, 0x202e, 0xa0}, 8), "\n");
+	cr_expect_str_eq(buffer_string(&safe), "a\\x1f\n\\x09\\x7f\\u0080\\u202e\xc2\xa0");
+}
+
+Test(util, texts_are_cut_to_a_width)
+{
+	static const struct {
+		const char *text;
+		size_t width;
+		const char *shortened, *cut;
+	} cases[] = {
+	    {"", 4, "", ""},
+	    {"abcdefghij", 10, "abcdefghij", "abcdefghij"},
+	    {"abcdefghijk", 10, "abcde…hijk", "abcdefghi…"},
+	    {"abcdefghijkl", 9, "abcd…ijkl", "abcdefgh…"},
+	    {"ab", 1, "…", "…"},
+	    {"/a/long/file.c:10", 17, "/a/long/file.c:10", "/a/long/file.c:10"},
+	    /* the last part is kept with at least four columns before it and an ellipsis */
+	    {"/a/long/file.c:10", 15, "/a/l…/file.c:10", "/a/long/file.c…"},
+	    {"/a/long/file.c:10", 14, "/a/long…e.c:10", "/a/long/file.…"},
+	    /* wide ones take two columns, and none is halved */
+	    {"\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad", 6, "\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad",
+	     "\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad"},
+	    {"\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad", 5, "\xe4\xb8\xad…\xe4\xb8\xad", "\xe4\xb8\xad\xe4\xb8\xad…"},
+	    {"\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad", 4, "\xe4\xb8\xad…", "\xe4\xb8\xad…"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		SCOPED(buffer) shortened = {0}, cut = {0};
+
+		cr_expect_eq(text_shorten(&shortened, cases[i].text, cases[i].width),
+			     text_width(cases[i].shortened), "case %zu", i);
+		cr_expect_eq(text_cut(&cut, cases[i].text, cases[i].width), text_width(cases[i].cut), "case %zu", i);
+		cr_expect_str_eq(buffer_string(&shortened), cases[i].shortened, "case %zu: %s", i,
+				 buffer_string(&shortened));
+		cr_expect_str_eq(buffer_string(&cut), cases[i].cut, "case %zu: %s", i, buffer_string(&cut));
+	}
+}
+
+/* -1: there is no place. */
+Test(util, the_place_of_a_text_is_its_last_parenthesis)
+{
+	static const struct {
+		const char *text;
+		ptrdiff_t place;
+	} cases[] = {{"f (a.c:1)", 1},	    {"f(int) (a.c:1)", 6}, {"f (a (b).c:1)", 1}, {"f (a).c:1)", 1},
+		     {"f (int) (a.c:1)", 7}, {"f(a.c:1)", -1},	   {"(a.c:1)", -1},	 {" (a.c:1)", 0},
+		     {"", -1},		    {"f", -1},		   {"a (b c)", 1}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const char *place = text_place(cases[i].text, strlen(cases[i].text));
+
+		cr_expect_eq(place ? place - cases[i].text : -1, cases[i].place, "%s", cases[i].text);
+	}
+}
+
+Test(util, lines_are_wrapped_at_their_width)
+{
+	static const struct {
+		const char *text;
+		size_t width, indent;
+		const char *wrapped;
+	} cases[] = {
+	    {"", 7, 2, ""},
+	    {"one two three", 0, 2, "one two three"},
+	    {"one two three", 13, 2, "one two three"},
+	    {"one two three", 12, 2, "one two\n  three"},
+	    {"one two three", 7, 2, "one two\n  three"},
+	    {"one two three", 6, 0, "one\ntwo\nthree"},
+	    {"one two\nthree", 7, 2, "one two\nthree"},
+	    {"one\n\ntwo\n", 7, 2, "one\n\ntwo\n"},
+	    {"  one two", 5, 2, "  one\n  two"},
+	    /* a figure keeps its unit, another word does not stay with a number */
+	    {"takes 1.20 s, so", 12, 2, "takes\n  1.20 s, so"},
+	    {"takes 1.20 s, so", 13, 2, "takes 1.20 s,\n  so"},
+	    {"takes 1.20 ss", 10, 2, "takes 1.20\n  ss"},
+	    {"takes 9 GiB", 8, 2, "takes\n  9 GiB"},
+	    {"takes 0 %", 8, 2, "takes\n  0 %"},
+	    {"takes a s", 8, 2, "takes a\n  s"},
+	    /* too long a word */
+	    {"abcdefghijkl", 8, 2, "abcd…jkl"},
+	    {"ab cdefghijkl", 8, 2, "ab cd…kl"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		SCOPED(buffer) b = {0};
+
+		text_wrap(&b, cases[i].text, cases[i].width, cases[i].indent);
+		cr_expect_str_eq(buffer_string(&b), cases[i].wrapped, "case %zu: %s", i, buffer_string(&b));
+	}
+}
+
+Test(util, words_of_a_sentence_are_shortened_before_it_is)
+{
+	SCOPED(buffer) b = {0}, name = {0};
+
+	text_fit_sentence(&b, "reads abcdefghijk  twice", 10, 40);
+	cr_expect_str_eq(buffer_string(&b), "reads abcde…hijk  twice");
+	buffer_clear(&b);
+	text_fit_sentence(&b, "reads abcdefghijk twice", 11, 23);
+	cr_expect_str_eq(buffer_string(&b), "reads abcdefghijk twice");
+	buffer_clear(&b);
+	text_fit_sentence(&b, "reads abcdefghijk twice", 11, 22);
+	cr_expect_str_eq(buffer_string(&b), "reads abcde…hijk twice");
+	text_fit(&name, NULL, 5);
+	cr_expect_str_eq(buffer_string(&name), "");
+	text_fit(&name, "a\nb", 6);
+	cr_expect_str_eq(buffer_string(&name), "a\\x0ab");
+}
