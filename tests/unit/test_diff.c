@@ -236,6 +236,34 @@ Test(diff, a_series_keeps_its_sum_and_its_parts)
 	cr_expect_geq(s.parts, SERIES_PARTS / 2);
 }
 
+/* The mean of 1 to 8 is 4.5, their variance 6; an eighth of it and a sixteenth, which does not become less. */
+Test(diff, the_variance_of_a_series_follows_from_its_parts)
+{
+	struct series s = {0}, zeros = {0}, sampled = {0}, joined = {0};
+
+	for (int i = 1; i <= 8; i++) {
+		cr_expect_eq(series_variance(&s), -1, "%d values are too few", i - 1);
+		series_add(&s, i);
+		series_add(&zeros, 0);
+		series_add(&sampled, 2);
+		sampled.sampled += 2 * 2;
+	}
+	cr_expect_float_eq(series_variance(&s), 6 / (4.5 * 4.5) * (1.0 / 8 + 1.0 / 16), 1e-12);
+	cr_expect_eq(series_variance(&zeros), -1);
+	cr_expect_eq(series_sampling(&zeros), 0);
+	cr_expect_float_eq(series_sampling(&sampled), 32.0 / 16 / 16, 1e-12);
+	cr_expect_float_eq(series_variance(&sampled), 0.125, 1e-12);
+	for (int i = 1; i <= SERIES_PARTS + 3; i++) {
+		series_add(&joined, i);
+		cr_expect_eq(joined.parts, i < SERIES_PARTS ? i : SERIES_PARTS / 2 + (i - SERIES_PARTS) / 2, "%d", i);
+	}
+	cr_expect_eq(joined.length, 2);
+	cr_expect_eq(joined.in_open, 1);
+	cr_expect_eq(joined.open, SERIES_PARTS + 3);
+	for (size_t i = 0; i < joined.parts; i++)
+		cr_expect_eq(joined.sums[i], 4 * (double)i + 3, "part %zu has two values", i);
+}
+
 /* ---- lines ---- */
 
 enum { STEADY = 8, SAMPLE_NS = 4000000 };

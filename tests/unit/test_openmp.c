@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "report/base/table/emit.h"
+#include "report/causes/openmp/openmp_places.h"
 #include "report/tables/report.h"
 #include "rule_fixture.h"
 
@@ -129,6 +130,39 @@ Test(openmp, no_thread_is_late_if_it_varies)
 	region(30000, 8000, 20000);
 	open_model(100 * MS);
 	assert_words("openmp_imbalance", "the end of a region, which varies");
+}
+
+/* In a region a thread is late that works more than a tenth longer than the mean; at a barrier one that waits less than
+ * half of it. */
+Test(openmp, a_thread_is_late_from_a_bound_on)
+{
+	static const struct {
+		uint64_t main_us, worker_us; /* at work in the region, or at the barrier */
+		bool is_barrier;
+		uint32_t late; /* tid; 0: none */
+	} cases[] = {{11000, 9000, false, 0}, {11001, 8999, false, 10}, {8999, 11001, false, 11},
+		     {2500, 7500, true, 0},  {2499, 7501, true, 10},	{7501, 2499, true, 11}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct openmp_places places;
+
+		if (i) {
+			teardown();
+			begin_team();
+		}
+		if (cases[i].is_barrier)
+			barrier(0, cases[i].main_us, cases[i].worker_us);
+		else
+			region(0, cases[i].main_us, cases[i].worker_us);
+		open_model(100 * MS);
+		openmp_places_find(&context, &places);
+		cr_assert_eq(places.count, 1, "case %zu", i);
+		cr_expect_eq(places.items[0].late ? places.items[0].late->tid : 0, cases[i].late, "case %zu", i);
+		cr_expect_eq(places.items[0].threads, 2, "case %zu", i);
+		cr_expect_eq(places.items[0].lost_ns, places.items[0].wait_ns / 2, "case %zu", i);
+		cr_expect_eq(places.items[0].is_barrier, cases[i].is_barrier, "case %zu", i);
+		openmp_places_done(&places);
+	}
 }
 
 Test(openmp, an_even_team_is_clean)
