@@ -506,6 +506,12 @@ static bool is_same_verdict(const char *said, const char *now)
 	return time ? !strncmp(said, now, (size_t)(time - now)) : !strcmp(said, now);
 }
 
+/* mpirun, torchrun or Slurm wait for the end of each of several ranks; who starts one process reads all of it. */
+static bool is_dead_job(const struct model *m)
+{
+	return run_has_several_ranks(m) && run_command_failed(m);
+}
+
 /* Of a job whose log says why it died: its end waits for this. */
 /* Unless it was said. Of a death this one may lack what it recorded last. */
 static void summary_verdict(const struct report_context *c, const struct ended *ended, const char *said,
@@ -531,7 +537,7 @@ void summary_text(const struct report_context *context, const char *capture, con
 	SCOPED(buffer) head = {0}, tail = {0}, last = {0};
 	SCOPED(answer) s = {0};
 	const struct report_context *c = &s.context;
-	bool is_dead = said && *said && run_command_failed(context->model), is_short;
+	bool is_dead = said && *said && is_dead_job(context->model), is_short;
 	const struct ended *ended;
 
 	if (is_dead)

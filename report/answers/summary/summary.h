@@ -9,8 +9,9 @@
  * (fix_first.h), the time of each role (summary_time.h), how processes ended, devices, the largest entries of tables,
  * further findings, the ledger, and the command to run next. The source lines are the first ones of report lines that
  * belong to the user's code. Of a large capture, what would take long is omitted; of a short run, all that is about
- * its time. Of a job that failed after the launcher had printed why, nothing says where the time went, so that its end
- * does not wait for that; the command that says it is named. No line is wider than `width` (0: any width). `said`: what
- * ended_text() had when the launcher printed it, which is not repeated; NULL: it has printed nothing. */
+ * its time. Of several ranks that failed after the launcher had printed why, nothing says where the time went, so that
+ * the job's end does not wait for that; the command that says it is named. No line is wider than `width` (0: any
+ * width). `said`: what ended_text() had when the launcher printed it, which is not repeated; NULL: it has printed
+ * nothing. */
 void summary_text(const struct report_context *context, const char *capture, const char *said, size_t width,
 		  struct buffer *ret);

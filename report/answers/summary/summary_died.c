@@ -140,20 +140,6 @@ static bool has_exited_in_mpi(const struct model *m, const struct process *p)
 			   *other->rank && is_request(signal_of(m, other)) && other->end_ns < at_ns);
 }
 
-static bool has_several_ranks(const struct model *m)
-{
-	const char *rank = NULL;
-
-	for (size_t i = 0; i < m->process_count; i++) {
-		const char *its = m->processes[i].rank;
-
-		if (rank && *its && strcmp(rank, its) != 0)
-			return true;
-		rank = *its ? its : rank;
-	}
-	return false;
-}
-
 /* A rank that mpirun or torchrun has started under one launcher. What a rank starts has its number, too, and may fail
  * without harm. */
 static bool is_started_rank(const struct model *m, const struct process *p)
@@ -348,7 +334,7 @@ static bool is_failure(const struct model *m, const struct died *d)
 
 void summary_died_find(const struct model *m, struct died *ret)
 {
-	bool has_failure = false, has_ranks = has_several_ranks(m);
+	bool has_failure = false, has_ranks = run_has_several_ranks(m);
 	uint64_t told = first_told_ns(m);
 	struct died first = {0};
 

@@ -27,3 +27,17 @@ const char *run_command_end(const struct model *m)
 
 	return failed ? failed->ended : m->process_count ? m->processes->ended : NULL;
 }
+
+bool run_has_several_ranks(const struct model *m)
+{
+	const char *rank = NULL;
+
+	for (size_t i = 0; i < m->process_count; i++) {
+		const char *its = m->processes[i].rank;
+
+		if (rank && *its && strcmp(rank, its) != 0)
+			return true;
+		rank = *its ? its : rank;
+	}
+	return false;
+}

@@ -12,3 +12,5 @@ const struct process *run_command_failed(const struct model *m);
 
 /* How the run ended: as the first COMMAND that failed, if any, else as the first process. NULL: there is no process. */
 const char *run_command_end(const struct model *m);
+
+bool run_has_several_ranks(const struct model *m);
