@@ -150,6 +150,16 @@ Test(emit, terminals_get_no_control_characters)
 	assert_has(written(FORMAT_COLUMN, UNIT_NS), "\\x1b[2J\\x0d\\u009b\\u202e");
 }
 
+/* The last of the seven-bit ones and the first and the last of the others. */
+Test(emit, control_characters_are_shown_by_their_codes)
+{
+	static const enum format formats[] = {FORMAT_COLUMN, FORMAT_CSV, FORMAT_TSV};
+
+	add_row(1, 2, 0.5, 3, "a\x1f~\x7f\xc2\x80\xc2\x9f\xc2\xa0z");
+	for (size_t i = 0; i < 3; i++)
+		assert_has(written(formats[i], UNIT_NS), "a\\x1f~\\x7f\\u0080\\u009f\xc2\xa0z");
+}
+
 Test(emit, what_is_no_utf8_becomes_a_replacement_in_every_format)
 {
 	add_row(1, 2, 0.5, 3, "a\xff\xc3(\xe2\x82 \xed\xa0\x80 \xc0\xaf \xf5\x80\x80\x80 \xc3\xa4");

@@ -532,3 +532,24 @@ Test(rule_mpi, a_rank_that_looks_and_sleeps_in_turns_waits_since_it_looked_first
 
 	cr_expect_eq(saved_without_the_line(made), 401);
 }
+
+/* Which process no one is depends on the library, by the variables that its launcher sets. */
+Test(rule_mpi, the_rank_of_no_process_is_that_of_the_library)
+{
+	static const struct {
+		const char *variables; /* each ends with a NUL */
+		int64_t rank;
+	} cases[] = {
+	    {"OMPI_COMM_WORLD_RANK=0\0", -2}, {"A=1\0OMPI_COMM_WORLD_RANK=3\0B=2\0", -2},
+	    {"PMI_RANK=0\0", -1},	     {"A=1\0PMI_RANK=\0", -1},
+	    {"PMI_RANKS=0\0", 0},	     {"PMI_RAN=0\0", 0},
+	    {"APMI_RANK=0\0", 0},	     {"", 0},
+	    {NULL, 0},			     {"PMI_RANK=0\0OMPI_COMM_WORLD_RANK=0\0", -2},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct image image = {.variables = (char *)cases[i].variables};
+
+		cr_expect_eq(mpi_proc_null(&image), cases[i].rank, "case %zu", i);
+	}
+}
