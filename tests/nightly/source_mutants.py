@@ -210,6 +210,7 @@ def main():
     usage.add_argument("--least", type=float, default=40, help="percentage of mutants that must be killed (40)")
     usage.add_argument("--tree", default=os.path.join(ROOT, "build-mutants"), help="where the copy is built")
     options = usage.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("source_mutants.py: ended"))  # the mutant is taken back
     tree = Tree(os.path.abspath(options.tree), ROOT)
     broken = [test["name"] for test in tree.tests if test["status"]]
     if broken:
