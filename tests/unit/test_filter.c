@@ -163,3 +163,53 @@ Test(filter, intersects_lists_of_intervals)
 	filter_narrow(&model, &(struct time_interval){from + 2000, from + 7000}, 1);
 	cr_expect_eq(calls(), 3, "%u", calls());
 }
+
+/* A range that is cancelled hides what is between its begin and the next one's, or all after it; the first one of the
+ * run, which begins with it, is not cancelled. */
+Test(filter, leaves_out_cancelled_ranges)
+{
+	static const struct {
+		uint64_t begin, next; /* after START; next 0: there is none */
+		bool is_cancelled, is_next_cancelled;
+		const char *time;
+		unsigned int calls;
+	} cases[] = {
+	    {3 * STEP + 50, 5 * STEP + 50, false, false, NULL, 10},
+	    {3 * STEP + 50, 5 * STEP + 50, true, false, NULL, 8},
+	    {3 * STEP + 50, 5 * STEP + 50, false, true, NULL, 5},
+	    {3 * STEP + 50, 5 * STEP + 50, true, true, NULL, 3},
+	    /* the last moment of the call 5, and the one after it */
+	    {3 * STEP + 50, 5 * STEP, true, false, NULL, 9},
+	    {3 * STEP + 50, 5 * STEP + 1, true, false, NULL, 8},
+	    /* the first moment of the call 4, and the one after it */
+	    {4 * STEP - 100, 5 * STEP + 50, true, false, NULL, 8},
+	    {4 * STEP - 99, 5 * STEP + 50, true, false, NULL, 9},
+	    {3 * STEP + 50, 0, true, false, NULL, 3},
+	    {0, 0, true, false, NULL, 0},
+	    {3 * STEP + 50, 5 * STEP + 50, true, false, "3000/5000", 1},
+	    {3 * STEP + 50, 5 * STEP + 50, true, false, "6000/8000", 3},
+	    {3 * STEP + 50, 0, true, false, "5000/8000", 0},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct tf_range items[] = {{.begin_ticks = START}, {.begin_ticks = START + cases[i].begin},
+					   {.begin_ticks = START + cases[i].next}};
+		bool cancelled[] = {false, cases[i].is_cancelled, cases[i].is_next_cancelled};
+		struct ranges ranges = {.items = items, .is_cancelled = cancelled,
+					.has_cancelled = cases[i].is_cancelled || cases[i].is_next_cancelled,
+					.count = cases[i].next ? 3 : 2};
+
+		if (i) {
+			teardown();
+			setup();
+		}
+		model.images[0].ranges = model.ranges = &ranges;
+		model.ranges_count = 1;
+		if (cases[i].time)
+			cr_assert_eq(filter_time(&model, cases[i].time, &err), 0, "%s", err.text);
+		filter_cancelled(&model);
+		cr_expect_eq(calls(), cases[i].calls, "case %zu: %u", i, calls());
+		model.ranges = NULL;
+		model.ranges_count = 0;
+	}
+}

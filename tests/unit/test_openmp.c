@@ -165,6 +165,31 @@ Test(openmp, a_thread_is_late_from_a_bound_on)
 	}
 }
 
+/* How often a barrier was executed is what the thread that was there most often did; a region counts its own. */
+Test(openmp, a_barrier_was_executed_as_often_as_by_the_thread_that_did_most)
+{
+	uint64_t arg = at_line(REGION_LINE);
+	struct openmp_places places;
+
+	region(0, 2000, 1000);
+	writer_construct(&worker, f_part, BEGIN + 3 * MS, 10 * US, &arg, 1);
+	barrier(10000, 100, 300);
+	arg = at_line(BARRIER_LINE);
+	for (uint64_t i = 0; i < 2; i++)
+		writer_call(&host, f_barrier, BEGIN + (20 + i) * MS, 100 * US, &arg, 1);
+	open_model(100 * MS);
+	openmp_places_find(&context, &places);
+	cr_assert_eq(places.count, 2);
+	cr_expect_eq(places.items[0].count, 1, "of the region, of which one thread had two parts");
+	cr_expect_eq(places.items[0].wait_ns, 1000 * US);
+	cr_expect_eq(places.items[1].count, 3);
+	cr_expect_eq(places.items[1].threads, 2);
+	cr_expect_eq(places.items[1].wait_ns, 600 * US);
+	cr_expect_eq(places.items[1].lost_ns, 300 * US);
+	cr_expect_null(places.items[1].late, "300 us each");
+	openmp_places_done(&places);
+}
+
 Test(openmp, an_even_team_is_clean)
 {
 	region(0, 20000, 19000);

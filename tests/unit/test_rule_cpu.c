@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
 #include <unistd.h>
 
+#include "report/time/cpu_limit.h"
 #include "rule_fixture.h"
 
 TestSuite(rule_cpu, .init = setup, .fini = teardown);
@@ -106,6 +108,68 @@ Test(rule_cpu, cpus_that_were_not_recorded)
 	CONTEND(.threads = 8, .cpu = 250, .delay = 740);
 	assert_verdict("cpu_oversubscribed", VERDICT_UNCHECKED);
 	assert_verdict("cpu_starved", VERDICT_UNCHECKED);
+}
+
+/* ---- the records of CPUs ---- */
+
+#define NONE TF_USAGE_UNKNOWN
+
+/* The last record of a thread holds; how long its quota held it back is the sum of what grew between two records. */
+Test(cpu_limit, is_that_of_the_thread_else_of_its_process_else_of_its_launcher)
+{
+	static const struct tf_usage_cpus records[] = {
+		{.cpus = 16, .online = 16, .quota_ns = NONE, .throttled_ns = NONE, .mask = 9},
+		{.pid = 10, .cpus = 4, .ticks = 10, .process_start = 100, .quota_ns = 2000000000, .throttled_ns = 100},
+		{.pid = 10, .cpus = 3, .ticks = 30, .process_start = 100, .quota_ns = 2000000000, .throttled_ns = 400,
+		 .mask = 5},
+		{.pid = 10, .cpus = 4, .ticks = 20, .process_start = 100, .quota_ns = 2000000000, .throttled_ns = 300},
+		{.pid = 10, .tid = 11, .cpus = 1, .process_start = 100, .quota_ns = NONE, .throttled_ns = NONE,
+		 .mask = 1},
+		{.pid = 12, .cpus = 2, .ticks = 1, .quota_ns = 500000000, .throttled_ns = 500},
+		{.pid = 12, .cpus = 2, .ticks = 2, .quota_ns = 500000000, .throttled_ns = 200},
+		{.pid = 12, .cpus = 2, .ticks = 3, .quota_ns = 500000000, .throttled_ns = 250},
+		{.pid = 13, .cpus = 2, .ticks = 1, .quota_ns = NONE, .throttled_ns = 100},
+		{.pid = 13, .cpus = 2, .ticks = 2, .quota_ns = 3000000000, .throttled_ns = 400},
+		{.pid = 14, .cpus = 2, .ticks = 1, .quota_ns = 2000000000, .throttled_ns = 100},
+		{.pid = 14, .cpus = 2, .ticks = 2, .quota_ns = 2000000000, .throttled_ns = NONE},
+	};
+	static const struct {
+		struct cpu_thread thread;
+		uint32_t cpus;
+		uint64_t mask, throttled_ns;
+		double width;
+	} cases[] = {
+		{{0, 7, 10, 10, 100}, 3, 5, 300, 2}, {{0, 7, 10, 11, 100}, 1, 1, 300, 1},
+		{{0, 7, 10, 0, 100}, 3, 5, 300, 2},  {{0, 7, 10, 10, 101}, 16, 9, 0, 16},
+		{{0, 7, 10, 11, 101}, 16, 9, 0, 16}, {{0, 8, 10, 10, 101}, 0, 0, 0, 0},
+		{{1, 7, 10, 10, 100}, 0, 0, 0, 0},   {{0, 7, 12, 12, 0}, 2, 0, 50, 0.5},
+		{{0, 7, 13, 13, 0}, 2, 0, 0, 2},     {{0, 7, 14, 14, 0}, 2, 0, 0, 2},
+	};
+	enum { COUNT = sizeof(records) / sizeof(*records) };
+	struct tf_usage_sample items[COUNT + 1] = {{.kind = TF_USAGE_THREAD, .pid = 10, .process_start = 100}};
+	struct usage_samples samples = {.machine = 0, .run = 7, .items = items, .count = COUNT + 1};
+	struct machine machines[2] = {{.is_this = false}};
+	const struct model m = {.machines = machines, .machine_count = 2, .usages = &samples, .usage_count = 1};
+	struct cpu_limits *limits;
+
+	for (size_t i = 0; i < COUNT; i++) {
+		struct tf_usage_cpus c = records[i];
+
+		c.kind = TF_USAGE_CPUS;
+		memcpy(&items[i + 1], &c, sizeof(c));
+	}
+	limits = cpu_limits_new(&m);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct cpu_limit l = cpu_limits_of(limits, &cases[i].thread);
+
+		cr_expect_eq(l.cpus, cases[i].cpus, "case %zu: %u", i, l.cpus);
+		cr_expect_eq(l.mask, cases[i].mask, "case %zu", i);
+		cr_expect_eq(l.throttled_ns, cases[i].throttled_ns, "case %zu", i);
+		cr_expect_float_eq(cpu_limit_width(&l), cases[i].width, 1e-12, "case %zu", i);
+	}
+	machines[1].is_this = true;
+	cr_expect_eq(cpu_limits_of(limits, &cases[6].thread).cpus, sysconf(_SC_NPROCESSORS_ONLN));
+	cpu_limits_free(limits);
 }
 
 /* ---- OS calls ---- */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/events/stacks/samples.h"
 #include "report/tables/report.h"
 #include "report/tables/run/ledger_facts.h"
 #include "report/time/profile.h"
@@ -208,4 +209,37 @@ Test(samples, are_not_in_step_where_each_stands_for_one)
 Test(samples, are_too_few_to_be_in_step)
 {
 	cr_assert_eq(stepped_us(4, 90909), 0);
+}
+
+/* ---- why there are none ---- */
+
+Test(samples, words_why_there_are_none)
+{
+	static const struct {
+		const char *text;
+		size_t processes;
+		uint64_t last_ns;
+		const char *words;
+	} cases[] = {
+	    {"the program uses CPU timers", 1, 0, "a process uses CPU timers: no CPU samples of it"},
+	    {"the process has no timer", 1, 7, "a process has no timer: no CPU samples of it"},
+	    {"from here on, the program uses CPU timers", 1, 1200000000,
+	     "a process uses CPU timers: no CPU samples of it after 1.2 s"},
+	    {"from here on, timers fail", 1, 0, "no CPU samples of a process: timers fail"},
+	    {"from here on, timers fail", 1, 1, "no CPU samples of a process after 1e-09 s: timers fail"},
+	    {"timers fail", 1, 1200000000, "no CPU samples of a process: timers fail"},
+	    {"the program uses CPU timers", 2, 0,
+	     "no CPU samples of a process (2 processes): the program uses CPU timers"},
+	    {"from here on, the process fails", 3, 2500000000,
+	     "no CPU samples of a process (3 processes) after 2.5 s: the process fails"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct unsampled_reason reason = {.text = (char *)cases[i].text, .processes = cases[i].processes,
+						  .last_ns = cases[i].last_ns};
+		SCOPED(buffer) words = {0};
+
+		unsampled_words(&reason, &words);
+		cr_expect_str_eq(buffer_string(&words), cases[i].words, "%s", buffer_string(&words));
+	}
 }
