@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/recorder/device/cupti.h"
@@ -307,17 +308,29 @@ void recorder_python_exit(const void *caller, uintptr_t frame)
 		__atomic_store_n(&stranger, caller, __ATOMIC_RELAXED);
 }
 
+/* After MPI_Finalize, a file that the program opens may get the number: then it asks for nothing from there on. */
+static bool is_pmi(int fd)
+{
+	struct stat st;
+
+	if (sys_fstat(fd, &st))
+		return false;
+	if (!S_ISSOCK(st.st_mode) && !process_is_borrowed())
+		__atomic_store_n(&recorder_pmi, 0, __ATOMIC_RELAXED);
+	return S_ISSOCK(st.st_mode);
+}
+
 void recorder_pmi_write(uintptr_t frame, const char *bytes, size_t size)
 {
 	static const char aborts[] = "cmd=abort"; /* of PMI-2 after six digits or spaces */
 	enum { LONGEST = 4096, LENGTH_DIGITS = 6 };
-	int error = errno;
+	int error = errno, fd = __atomic_load_n(&recorder_pmi, __ATOMIC_RELAXED);
 
-	if (size < LONGEST && readable_bytes(bytes, size) &&
+	if (size < LONGEST && fd > 0 && is_pmi(fd) && readable_bytes(bytes, size) &&
 	    memmem(bytes, size < sizeof(aborts) + LENGTH_DIGITS ? size : sizeof(aborts) + LENGTH_DIGITS, aborts,
 		   sizeof(aborts) - 1) &&
 	    may_record_exit()) {
-		record_exit(-1, frame, NULL, 0);
+		record_exit(TF_CRASH_MPI_ERROR, frame, NULL, 0);
 		if (process_range)
 			range_await_abort(process_range);
 	}

@@ -60,14 +60,25 @@ cat >alone.c <<'END'
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <fcntl.h>
 #include <unistd.h>
+/* What MPICH writes to PMI_FD, and what may be in a file that has its number later. */
+static void ask(int fd)
+{
+	dup2(fd, 9);
+	for (int i = 0; i < 2; i++)
+		if (write(9, "cmd=abort after 3 errors\n", 25) != 25)
+			exit(99);
+}
 static void bad(int *p)
 {
 	*p = 1; /* crashes */
 }
 int main(int count, char **words)
 {
-	int rank = atoi(getenv("SLURM_PROCID"));
+	int rank = atoi(getenv("SLURM_PROCID")), pair[2];
+	socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
 	if (rank == 1 && *words[1] == 'r')
 		return fclose(fopen("/dev/null", "r")) ? 1 : 3;
 	usleep(20000);
@@ -79,6 +90,9 @@ int main(int count, char **words)
 		case 'm': _exit(-1);
 		case 'n': exit(127);
 		case 'k': kill(getpid(), SIGKILL);
+		case 'f': ask(open("log", O_CREAT | O_WRONLY, 0600)); kill(getpid(), SIGKILL);
+		case 'p': ask(pair[0]); kill(getpid(), SIGKILL);
+		case 'z': ask(pair[0]); return 0;
 		}
 	usleep(200000);
 	return 0;
@@ -94,7 +108,9 @@ preloaded_ranks() {
 	done
 	report stats --summary "$1.pillion"
 }
-like "$(preloaded_ranks alone_segv s)" '^DIED FIRST rank 1 on .*: signal 11 .*: at alone.c:7 bad; process ' \
+crashes=$(grep -n '/\* crashes' alone.c | cut -d: -f1)
+like "$(preloaded_ranks alone_segv s)" \
+	"^DIED FIRST rank 1 on .*: signal 11 .*: at alone.c:$crashes bad; process " \
 	'no launcher: a crash'
 like "$(preloaded_ranks alone_abort a)" '^DIED FIRST rank 1 on .*: signal 6 \(SIGABRT\)' 'no launcher: abort()'
 exit_at() { # WORDS: the line of the program that has them
@@ -114,6 +130,20 @@ like "$(report stats --summary alone_exit.pillion)" '2 processes, exit 3$' \
 like "$(preloaded_ranks alone_none n)" \
 	'^DIED FIRST rank 1 on .*: exit 127 \(usually a command or library was not found\) at alone.c' \
 	'no launcher: what a shell or the loader usually means'
+export PMI_FD=9
+like "$(preloaded_ranks alone_pmi p)" '^DIED FIRST rank 1 on .*: fatal error of MPI at alone.c' \
+	'no launcher: a text by which MPICH ends the job'
+unlike "$(preloaded_ranks alone_went_on z)" '^(CRASH|DIED FIRST)' 'no launcher: the same, of a rank that ended well'
+like "$(preloaded_ranks alone_file f)" '^DIED FIRST rank 1 on .*: killed; process ' \
+	'no launcher: the text in a file that has the number of PMI_FD'
+if strace -o traced true 2>/dev/null; then
+	SLURM_PROCID=1 SLURM_JOB_ID=7 SLURM_STEP_ID=0 PILLION_OUTPUT="$work/once.pillion" \
+		strace -o once -E LD_PRELOAD="$library" ./alone f
+	is "$(grep -c '^fstat(9,\|^newfstatat(9, "",' once)" 1 'what such a file is, is asked once'
+else
+	skip 'a file that has the number of PMI_FD' 'no strace'
+fi
+unset PMI_FD
 like "$(preloaded_ranks alone_kill k)" '^DIED FIRST rank 1 on .*: killed; process ' 'no launcher: SIGKILL of one rank'
 unlike "$(preloaded_ranks alone_well w)" '^(CRASH|DIED FIRST)' 'no launcher: nothing has died'
 unlike "$(report stats -r processes alone_exit.pillion 2>&1)" 'rate of its clock' \

@@ -133,7 +133,7 @@ static bool has_exited_in_mpi(const struct model *m, const struct process *p)
 	const struct function *call = has && exits.thread ? call_of(m, p, exits.thread) : NULL;
 	uint64_t at_ns;
 
-	if (!has || (exits.what.code >= 0 && !(call && call->group == TF_GROUP_MPI)))
+	if (!has || (exits.what.code != TF_CRASH_MPI_ERROR && !(call && call->group == TF_GROUP_MPI)))
 		return false;
 	at_ns = clock_map_ns(&m->machines[p->machine].clock, exits.what.ticks);
 	return !array_find(other, m->processes, m->process_count,
@@ -551,7 +551,7 @@ void summary_died(struct rules *r, const struct died *d, const struct where_plac
 	}
 	if (d->lost)
 		add_lost(r, d, out);
-	add_end(d, crash, exits, has_exit && found.what.code < 0, out);
+	add_end(d, crash, exits, has_exit && found.what.code == TF_CRASH_MPI_ERROR, out);
 	if (!d->is_of_ranks && has_rank) {
 		buffer_text(out, " in ");
 		add_rank(m, p, out);

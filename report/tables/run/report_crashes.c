@@ -15,14 +15,16 @@ enum { REASON_WIDTH = 100 };
 
 /* An end by a signal, an exit, and a fatal error of MPI, whose rank is killed soon. Of a crash the last record counts:
  * the first one was written before the stack was walked. Of an exit the first one that has its status: Python's is made
- * before its interpreter calls exit(). */
+ * before its interpreter calls exit(). What ends with status 0 had no fatal error. */
 enum end_kind { BY_SIGNAL, BY_EXIT, BY_ERROR };
 
 static bool is_of_kind(const struct process *p, const struct tf_crash *what, enum end_kind kind)
 {
 	if (what->signal)
 		return kind == BY_SIGNAL && !p->is_running;
-	return what->code < 0 ? kind == BY_ERROR : kind == BY_EXIT && !p->is_running && what->code == p->exit_status;
+	if (what->code == TF_CRASH_MPI_ERROR)
+		return kind == BY_ERROR && (p->is_running || (p->has_status ? p->status : p->exit_status));
+	return kind == BY_EXIT && !p->is_running && what->code == p->exit_status;
 }
 
 static bool find_end(const struct model *m, const struct process *p, enum end_kind kind, struct crash *ret)

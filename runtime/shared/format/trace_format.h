@@ -520,7 +520,8 @@ struct tf_child {
 };
 
 /* A thread was about to end its process by this signal, or, from 1.23 on, a rank to exit: `signal` is 0, `code` its
- * status; -1: MPICH ends the job after a fatal error. */
+ * status, or TF_CRASH_MPI_ERROR. */
+enum { TF_CRASH_MPI_ERROR = -1 }; /* MPICH ends the job after a fatal error */
 struct tf_crash {
 	uint64_t ticks;
 	uint64_t address; /* that the fault concerns, si_addr; 0 where `code` is not positive */
