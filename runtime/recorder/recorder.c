@@ -285,27 +285,40 @@ void recorder_exit(int status, uintptr_t frame)
 	recorder_end(TF_END_EXIT, status);
 }
 
+/* The caller is the interpreter: only then is there so much on the stack. */
+static __attribute__((noinline)) bool record_python_exit(const void *dynamic, uintptr_t frame)
+{
+	struct pystack_frame python[PYSTACK_FRAMES];
+	int status;
+	unsigned count = pystack_exit(frame, dynamic, python, &status);
+
+	if (count)
+		record_exit(status, frame, python, count);
+	return count;
+}
+
 void recorder_python_exit(const void *caller, uintptr_t frame)
 {
-	static const void *stranger;
-	struct pystack_frame python[PYSTACK_FRAMES];
+	enum { STRANGERS = 4 };
+	static const void *strangers[STRANGERS]; /* callers that have not exited */
+	static uint32_t next;
 	struct object object;
 	const void *dynamic;
 	uintptr_t base;
-	unsigned count;
-	int status;
 
-	if (!may_record_exit() || caller == __atomic_load_n(&stranger, __ATOMIC_RELAXED) ||
-	    object_find((uintptr_t)caller, &object) != OBJECT_FOUND)
+	if (!is_rank)
+		return;
+	for (unsigned i = 0; i < STRANGERS; i++)
+		if (caller == __atomic_load_n(&strangers[i], __ATOMIC_RELAXED))
+			return;
+	if (!may_record_exit() || object_find((uintptr_t)caller, &object) != OBJECT_FOUND)
 		return;
 	dynamic = object_dynamic(&object, &base);
 	if (dynamic)
 		pystack_check_module(base, dynamic);
-	count = dynamic ? pystack_exit(frame, dynamic, python, &status) : 0;
-	if (count)
-		record_exit(status, frame, python, count);
-	else
-		__atomic_store_n(&stranger, caller, __ATOMIC_RELAXED);
+	if (!dynamic || !pystack_is_interpreter(dynamic) || !record_python_exit(dynamic, frame))
+		__atomic_store_n(&strangers[__atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % STRANGERS], caller,
+				 __ATOMIC_RELAXED);
 }
 
 /* After MPI_Finalize, a file that the program opens may get the number: then it asks for nothing from there on. */

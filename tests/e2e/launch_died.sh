@@ -93,6 +93,11 @@ int main(int count, char **words)
 		case 'f': ask(open("log", O_CREAT | O_WRONLY, 0600)); kill(getpid(), SIGKILL);
 		case 'p': ask(pair[0]); kill(getpid(), SIGKILL);
 		case 'z': ask(pair[0]); return 0;
+		case 'l':
+			for (int i = 0; i < 200; i++)
+				if (fflush(stdout) | fflush(stdout))
+					return 1;
+			return 0;
 		}
 	usleep(200000);
 	return 0;
@@ -140,8 +145,13 @@ if strace -o traced true 2>/dev/null; then
 	SLURM_PROCID=1 SLURM_JOB_ID=7 SLURM_STEP_ID=0 PILLION_OUTPUT="$work/once.pillion" \
 		strace -o once -E LD_PRELOAD="$library" ./alone f
 	is "$(grep -c '^fstat(9,\|^newfstatat(9, "",' once)" 1 'what such a file is, is asked once'
+	SLURM_PROCID=1 SLURM_JOB_ID=7 SLURM_STEP_ID=0 PILLION_OUTPUT="$work/flushes.pillion" \
+		strace -o flushes -E LD_PRELOAD="$library" ./alone l
+	ok 'a rank that flushes stdout at two places: no system call for each' \
+		test "$(grep -c '^getpid()' flushes)" -lt 50
 else
 	skip 'a file that has the number of PMI_FD' 'no strace'
+	skip 'a rank that flushes stdout' 'no strace'
 fi
 unset PMI_FD
 like "$(preloaded_ranks alone_kill k)" '^DIED FIRST rank 1 on .*: killed; process ' 'no launcher: SIGKILL of one rank'

@@ -127,6 +127,11 @@ bool pystack_has_interpreter(void)
 	return __atomic_load_n(&pystack_python.dynamic, __ATOMIC_ACQUIRE);
 }
 
+bool pystack_is_interpreter(const void *dynamic)
+{
+	return dynamic == __atomic_load_n(&pystack_python.dynamic, __ATOMIC_ACQUIRE);
+}
+
 bool pystack_is_readable(void)
 {
 	return __atomic_load_n(&pystack_python.layout, __ATOMIC_ACQUIRE);
@@ -275,8 +280,7 @@ static void pystack_add_cut(struct pystack_walk *w)
 	w->frames[w->count++] = (struct pystack_frame){0};
 }
 
-/* When the interpreter is finalising, it frees the states of other threads. */
-static bool is_python_ending(void)
+bool is_python_ending(void)
 {
 	return pystack_python.is_finalizing() && sys_gettid() != sys_getpid();
 }

@@ -22,6 +22,9 @@ void pystack_check_module(uintptr_t base, const void *dynamic);
 /* Has an interpreter been found? Without one, no stack has Python frames. */
 bool pystack_has_interpreter(void);
 
+/* Is it the object with this dynamic section? */
+bool pystack_is_interpreter(const void *dynamic);
+
 /* Can its frames be read? Known after the first walk. */
 bool pystack_is_readable(void);
 

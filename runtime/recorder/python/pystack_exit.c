@@ -137,7 +137,7 @@ unsigned pystack_exit(uintptr_t frame, const void *dynamic, struct pystack_frame
 	struct system_exit e = {.layout = python_layout()};
 	const char *const *type;
 
-	if (!e.layout || sys_is_silent || dynamic != pystack_python.dynamic)
+	if (!e.layout || sys_is_silent || dynamic != pystack_python.dynamic || is_python_ending())
 		return 0;
 	type = dso_symbol(pystack_python.base, dynamic, "PyExc_SystemExit");
 	e.traceback_type = dso_symbol(pystack_python.base, dynamic, "PyTraceBack_Type");

@@ -46,6 +46,9 @@ static inline const char *load_pointer(const char *object, unsigned offset)
  * process has one thread, each page is probed once in a walk. */
 bool is_readable(const void *from, uint64_t size);
 
+/* When the interpreter is finalising, it frees the states of other threads than the main one. Needs python_layout(). */
+bool is_python_ending(void);
+
 /* At the start of a walk: what was readable in the last one may have been unmapped. */
 extern bool pystack_knows_pages;
 void pystack_forget_known_pages(void);
