@@ -242,7 +242,14 @@ void usage_sample(struct run *run);
 /* COMMAND has just been stopped ('T') or continued ('R'), as the kernel reported. */
 void usage_state(struct run *run, char state);
 void usage_finish(void);
-uint64_t usage_cpu_ns(const struct rusage *r); /* user and system time */
+
+/* User and system time. */
+static inline uint64_t usage_cpu_ns(const struct rusage *r)
+{
+	return (uint64_t)(r->ru_utime.tv_sec + r->ru_stime.tv_sec) * 1000000000u +
+	       (uint64_t)(r->ru_utime.tv_usec + r->ru_stime.tv_usec) * 1000u;
+}
+
 /* How long the process has used hardly any CPU time, as far as calls of this function have seen; *ret_cpu_ns: its CPU
  * time so far. */
 uint64_t usage_quiet_ns(struct living *p, uint64_t *ret_cpu_ns);

@@ -64,12 +64,6 @@ static uint64_t cpu_now(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-uint64_t usage_cpu_ns(const struct rusage *r)
-{
-	return (uint64_t)(r->ru_utime.tv_sec + r->ru_stime.tv_sec) * 1000000000u +
-	       (uint64_t)(r->ru_utime.tv_usec + r->ru_stime.tv_usec) * 1000u;
-}
-
 /* ---- the file ---- */
 
 static void usage_forget(struct living *p);
