@@ -137,12 +137,8 @@ struct crash {
 };
 /* False: the process did not end so, or there was no record. */
 bool crash_find(const struct model *m, const struct process *p, struct crash *ret);
-struct attribution;
 /* Where a rank exited with the status that it has, or MPICH began to end the job. False: neither, or no record. */
 bool exit_find(const struct model *m, const struct process *p, struct crash *ret);
-/* The line of what it found: the last that exited so, since a program in C may go on after a SystemExit of Python.
- * NULL: no stack was taken. */
-const struct code_line *exit_line(const struct process *p, const struct crash *exits, struct attribution *lines);
 /* Appends "exit 3 at job.c:7 check"; p NULL: a fatal error; line NULL: not known. */
 void exit_print(const struct process *p, const struct code_line *line, struct buffer *out);
 /* Appends "signal 11 (SIGSEGV, address 0x0)"; crash NULL: not known. */

@@ -174,38 +174,6 @@ Test(crash, an_exit_has_the_byte_that_its_parent_sees)
 	}
 }
 
-/* A plug-in of Python raises SystemExit, which the program, a rank, clears; later it exits with the same status. */
-Test(crash, of_exits_with_one_status_the_last_with_a_line_counts)
-{
-	struct tf_crash exits = {.ticks = BEGIN + 40 * MS, .tid = 10, .code = 3};
-	struct writer_thread main;
-	struct crash found;
-	struct writer w;
-
-	writer_init(&w, 1, 10, 1, BEGIN);
-	writer_command(&w, "/home/u/job", "job", 4);
-	writer_thread(&w, &main, 10, "job", 4 * TF_PAGE);
-	writer_event(&main, TF_MARK, 0, BEGIN, 0);
-	writer_python_code(&main, 1, 7, "/home/u/plugin.py", "load");
-	writer_python_code(&main, 2, 9, "/home/u/job.py", "check");
-	for (uint32_t stack = 0; stack <= 3; stack++) {
-		exits.stack = stack % 3;
-		if (exits.stack)
-			writer_python_stack(&main, exits.stack, &exits.stack, 1);
-		writer_blob(&main, TF_BLOB_CRASH, 1, &exits, sizeof(exits));
-	}
-	writer_end(&w, TF_END_EXIT, 3, BEGIN + 50 * MS);
-	summarize(&w, "x.pillion");
-	cr_assert(exit_find(context.model, &context.model->processes[0], &found));
-	SCOPED(attribution) lines = {.symbols = context.symbols};
-	const struct code_line *line = exit_line(&context.model->processes[0], &found, &lines);
-
-	cr_assert(line && line->file);
-	cr_expect(strstr(line->file, "job.py"));
-	cr_expect_eq(line->line, 9);
-	forget();
-}
-
 Test(crash, what_the_kernel_killed_has_its_limit)
 {
 	struct process killed[] = {{.pid = 20, .run = 7, .command = "server", .has_status = true},

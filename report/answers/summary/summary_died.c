@@ -543,7 +543,7 @@ void summary_died(struct rules *r, const struct died *d, const struct where_plac
 		return;
 	crash = !d->exception.image && crash_find(m, p, &found) ? &found : NULL;
 	has_exit = !crash && !has_aborted_ranks(m, p) && exit_find(m, p, &found);
-	exits = has_exit ? exit_line(p, &found, &r->attribution) : NULL;
+	exits = has_exit ? rule_line(r, found.image, found.what.stack) : NULL;
 	buffer_print(out, "%-*s ", SUMMARY_LABEL, d->is_of_ranks ? "DIED FIRST" : "CRASH");
 	if (d->is_of_ranks && has_rank) {
 		add_rank(m, p, out);

@@ -11,7 +11,7 @@
 #include "report/read/job/command.h"
 #include "report/tables/report.h"
 
-enum { REASON_WIDTH = 100, EXIT_FRAMES = 8 };
+enum { REASON_WIDTH = 100 };
 
 /* An end by a signal, an exit, and a fatal error of MPI, whose rank is killed soon. Of a crash the last record counts:
  * the first one was written before the stack was walked. Of an exit the first one that has its status: Python's is made
@@ -56,39 +56,6 @@ bool crash_find(const struct model *m, const struct process *p, struct crash *re
 bool exit_find(const struct model *m, const struct process *p, struct crash *ret)
 {
 	return (find_end(m, p, BY_EXIT, ret) && ret->image->end == TF_END_EXIT) || find_end(m, p, BY_ERROR, ret);
-}
-
-/* Whether Python has called exit() for a SystemExit. */
-static bool is_exit_of_python(struct symbols *s, const struct image *image, uint32_t stack)
-{
-	struct symbol_frame frames[EXIT_FRAMES];
-	size_t count = stack ? symbols_native(s, image, stack, frames, EXIT_FRAMES) : 0;
-
-	for (size_t i = 0; i < count; i++) {
-		symbols_name(s, &frames[i]);
-		if (frames[i].line &&
-		    text_any(text_has, frames[i].line->function, "Py_Exit", "system_exit", "SystemExit"))
-			return true;
-	}
-	return false;
-}
-
-const struct code_line *exit_line(const struct process *p, const struct crash *exits, struct attribution *lines)
-{
-	const struct code_line *found = attribution_line(lines, exits->image, exits->what.stack), *line;
-	const struct trace *t = exits->image->trace;
-	struct tf_crash what;
-
-	if (exits->what.code == TF_CRASH_MPI_ERROR)
-		return found;
-	blobs_each(b, t, TF_BLOB_CRASH) {
-		if (trace_blob(t, b, &what, sizeof(what)) != sizeof(what) || !is_of_kind(p, &what, BY_EXIT) ||
-		    is_exit_of_python(lines->symbols, exits->image, what.stack))
-			continue;
-		line = attribution_line(lines, exits->image, what.stack);
-		found = line && line->file ? line : found;
-	}
-	return found;
 }
 
 /* What shells and the loader mean by a status; a program may mean something else. */
