@@ -255,7 +255,8 @@ Test(diff, the_variance_of_a_series_follows_from_its_parts)
 	cr_expect_float_eq(series_variance(&sampled), 0.125, 1e-12);
 	for (int i = 1; i <= SERIES_PARTS + 3; i++) {
 		series_add(&joined, i);
-		cr_expect_eq(joined.parts, i < SERIES_PARTS ? i : SERIES_PARTS / 2 + (i - SERIES_PARTS) / 2, "%d", i);
+		cr_expect_eq((int)joined.parts, i < SERIES_PARTS ? i : SERIES_PARTS / 2 + (i - SERIES_PARTS) / 2, "%d",
+			     i);
 	}
 	cr_expect_eq(joined.length, 2);
 	cr_expect_eq(joined.in_open, 1);
