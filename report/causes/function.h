@@ -34,8 +34,8 @@ float *function_import_shares(struct causality *s, struct own_stacks *own, struc
  * ones, else those of libraries; by_frames: any. NULL: no stack has any. */
 float *function_shares_named(struct causality *s, const char *name, bool by_frames, struct function_part *ret_part);
 
-/* With what others do for the functions: between a request that is sent from below them, through a pipe or a socket,
- * and the answer. The caller frees it. */
+/* With what others do for the functions: between a request, through a pipe or a socket, and the answer that is waited
+ * for below them. The caller frees it. */
 float *function_with_served(const struct causality *s, const float *shares);
 
 /* Multiplies the times of these parts. */

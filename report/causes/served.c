@@ -9,7 +9,8 @@ enum { ANSWER_NODES = 64 };
 /* By number, those of pools included. */
 struct serving {
 	const struct causality *causes;
-	float *factors; /* 1 - the part of it that is below the function */
+	const float *shares; /* below the function; of editables only */
+	float unknown[BLOCKED_KINDS]; /* likewise of calls whose line is not known */
 	double *all, *served; /* time */
 };
 
@@ -31,18 +32,22 @@ static bool is_answer(const struct serving *k, const struct run_node *n)
 	}
 }
 
-/* Of the work before a wait, which sends the request: the part that is below the function. */
-static double part_below(const struct serving *k, uint32_t node)
+/* Short calls have no stack: as large a part of them is below the function as of the longer ones of that kind. */
+static void find_unknown(struct serving *k)
 {
-	const struct node_part *parts;
-	size_t count = node == NODE_NONE ? 0 : graph_parts(&k->causes->graph, node, &parts);
-	double below = 0, all = 0;
+	const struct editables *all = &k->causes->editables;
+	double below[BLOCKED_KINDS] = {0}, sums[BLOCKED_KINDS] = {0};
 
-	for (size_t i = 0; i < count; i++) {
-		below += (1 - (double)k->factors[parts[i].what]) * (double)parts[i].ns;
-		all += (double)parts[i].ns;
+	for (size_t i = 0; i < all->stack_count; i++) {
+		const struct editable *item = &all->items[all->stacks[i].what];
+
+		if (!item->has_frame)
+			continue;
+		below[item->waits] += (double)k->shares[all->stacks[i].what] * (double)all->stacks[i].ns;
+		sums[item->waits] += (double)all->stacks[i].ns;
 	}
-	return all > 0 ? below / all : 0;
+	for (size_t i = 0; i < BLOCKED_KINDS; i++)
+		k->unknown[i] = sums[i] > 0 ? (float)(below[i] / sums[i]) : 0;
 }
 
 static void add_node(const struct serving *k, uint32_t node, double part, double *sums)
@@ -63,8 +68,9 @@ static void add_answer(const struct serving *k, uint32_t wait)
 {
 	const struct graph *g = &k->causes->graph;
 	const struct run_node *nodes = g->nodes;
+	const struct editable *call = &k->causes->editables.items[nodes[wait].what];
 	uint32_t begin = nodes[wait].source, end = begin;
-	double part = part_below(k, graph_previous(g, wait));
+	double part = (double)(call->has_frame ? k->shares[nodes[wait].what] : k->unknown[call->waits]);
 
 	if (part <= 0)
 		return;
@@ -89,14 +95,10 @@ float *function_with_served(const struct causality *s, const float *shares)
 	size_t count = editables_count(all) + 1;
 	SCOPED_MEMORY double *sums = mem_alloc(4 * count * sizeof(*sums));
 	double *divided = sums + 2 * count, *divided_served = divided + count;
-	SCOPED(edit) edit = {0};
-	struct serving k = {.causes = s, .all = sums, .served = sums + count};
+	struct serving k = {.causes = s, .shares = shares, .all = sums, .served = sums + count};
 	float *ret = mem_alloc((all->count + 1) * sizeof(*ret));
 
-	edit_init(&edit, s);
-	function_edit(s, shares, 0, &edit);
-	editable_factors(all, CONSEQUENCES_STAY, edit.factors);
-	k.factors = edit.factors;
+	find_unknown(&k);
 	for (uint32_t i = 0; i < s->graph.node_count; i++) {
 		add_node(&k, i, 1, k.all);
 		if (is_answer(&k, &s->graph.nodes[i]))

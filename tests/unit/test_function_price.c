@@ -76,37 +76,49 @@ Test(function_price, of_many_lines_is_that_of_the_heaviest_at_least)
 	cr_expect_eq(saving.low_ns, 10 * MS);
 }
 
-enum { ASKS, ANSWERS, READ, LOCK, SERVED_WHATS };
+enum { COMPUTES, ANSWERS, READ, LONGER_READ, TAKE, LOCK, SERVED_WHATS };
 
-/* The main thread sends a request after 100 ms and waits for the answer, for which another process works for 89 ms,
- * with a wait for a lock; then that one works for 29 ms without a request. `asking`: the actor for whose request it
- * waited. Returns the part of its work that is done for the function that asks. */
-static double part_served(uint32_t asking, enum blocked_kind waits)
+struct served_case {
+	uint32_t asking; /* the actor for whose request the other one waited */
+	enum blocked_kind waits;
+	bool is_short; /* the wait has no stack: a longer one has */
+	float waiting, computing; /* the parts of waits and of the computing that are below the function */
+};
+
+/* The main thread computes for 100 ms, sends a request and waits for the answer, for which another process works for
+ * 89 ms, with a wait for a lock; then that one works for 29 ms without a request. Returns the part of the other one's
+ * work that is done for the function. */
+static double part_served(struct served_case c)
 {
-	struct editable items[SERVED_WHATS] = {[ASKS] = {.kind = EDITABLE_CPU},
+	struct editable call = {.kind = EDITABLE_CALL, .waits = c.waits, .has_frame = true};
+	struct editable items[SERVED_WHATS] = {[COMPUTES] = {.kind = EDITABLE_CPU},
 					       [ANSWERS] = {.kind = EDITABLE_CPU},
-					       [READ] = {.kind = EDITABLE_CALL, .waits = waits},
+					       [READ] = call, [LONGER_READ] = call, [TAKE] = call,
 					       [LOCK] = {.kind = EDITABLE_CALL, .waits = BLOCKED_LOCK}};
-	struct causality s = {.editables = {.items = items, .count = SERVED_WHATS, .pool_first = SERVED_WHATS}};
-	const float shares[SERVED_WHATS] = {[ASKS] = 1};
+	struct editable_stack stacks[] = {{.what = LONGER_READ, .stack = 1, .ns = 5 * MS}};
+	struct causality s = {.editables = {.items = items, .count = SERVED_WHATS, .pool_first = SERVED_WHATS,
+					    .stacks = stacks, .stack_count = 1}};
+	float shares[SERVED_WHATS] = {[COMPUTES] = c.computing};
 	float *served;
 	double part;
 
-	graph_edge(&s.graph, asking, 100 * MS, 1, 101 * MS);
+	items[READ].has_frame = !c.is_short;
+	shares[c.is_short ? LONGER_READ : READ] = c.waiting;
+	graph_edge(&s.graph, c.asking, 100 * MS, 1, 101 * MS);
 	graph_edge(&s.graph, 2, 149 * MS, 1, 150 * MS);
 	graph_edge(&s.graph, 1, 200 * MS, 0, 201 * MS);
 	graph_edges_done(&s.graph);
 	graph_begin(&s.graph, 0, 0);
-	graph_work(&s.graph, 100 * MS, ASKS);
+	graph_work(&s.graph, 100 * MS, COMPUTES);
 	graph_call(&s.graph, 201 * MS, READ, GRAPH_WAITS);
 	graph_work(&s.graph, 300 * MS, LOCK);
 	graph_end(&s.graph, true);
 	graph_begin(&s.graph, 1, 0);
-	graph_call(&s.graph, 101 * MS, READ, GRAPH_WAITS);
+	graph_call(&s.graph, 101 * MS, TAKE, GRAPH_WAITS);
 	graph_work(&s.graph, 140 * MS, ANSWERS);
 	graph_call(&s.graph, 150 * MS, LOCK, GRAPH_WAITS);
 	graph_work(&s.graph, 200 * MS, ANSWERS);
-	graph_call(&s.graph, 250 * MS, READ, GRAPH_WAITS);
+	graph_call(&s.graph, 250 * MS, TAKE, GRAPH_WAITS);
 	graph_work(&s.graph, 279 * MS, ANSWERS); /* for nobody */
 	graph_end(&s.graph, false);
 	graph_begin(&s.graph, 2, 0);
@@ -115,7 +127,7 @@ static double part_served(uint32_t asking, enum blocked_kind waits)
 	graph_finish(&s.graph);
 	served = function_with_served(&s, shares);
 	part = (double)served[ANSWERS];
-	cr_expect_float_eq((double)served[ASKS], 1, 1e-6);
+	cr_expect_eq(served[COMPUTES], c.computing);
 	free(served);
 	graph_done(&s.graph);
 	return part;
@@ -123,7 +135,16 @@ static double part_served(uint32_t asking, enum blocked_kind waits)
 
 Test(function_price, has_what_another_process_does_for_it)
 {
-	cr_expect_float_eq(part_served(0, BLOCKED_SOCKET), 89.0 / 118, 1e-6);
-	cr_expect_eq(part_served(2, BLOCKED_SOCKET), 0); /* it was asked by another one */
-	cr_expect_eq(part_served(0, BLOCKED_LOCK), 0);	 /* it held a lock */
+	const double all = 89.0 / 118;
+
+	cr_expect_float_eq(part_served((struct served_case){0, BLOCKED_SOCKET, false, 1, 1}), all, 1e-6);
+	cr_expect_float_eq(part_served((struct served_case){0, BLOCKED_SOCKET, false, 0.5, 0}), all / 2, 1e-6);
+	cr_expect_float_eq(part_served((struct served_case){0, BLOCKED_SOCKET, true, 0.5, 0}), all / 2, 1e-6);
+	/* it only computes before the request */
+	cr_expect_eq(part_served((struct served_case){0, BLOCKED_SOCKET, false, 0, 1}), 0);
+	cr_expect_eq(part_served((struct served_case){0, BLOCKED_SOCKET, true, 0, 1}), 0);
+	/* it was asked by another one */
+	cr_expect_eq(part_served((struct served_case){2, BLOCKED_SOCKET, false, 1, 1}), 0);
+	/* it held a lock */
+	cr_expect_eq(part_served((struct served_case){0, BLOCKED_LOCK, false, 1, 1}), 0);
 }
