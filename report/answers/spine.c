@@ -314,30 +314,29 @@ static bool is_equal(const struct spine_finder *f, uint64_t a, uint64_t b)
 	return difference * difference < (double)f->sample_ns * ((double)a + (double)b);
 }
 
-/* Whether of two functions whose drops are equal the first one is rather the place: its line is not the model's, else
- * it has more time below it. */
-static bool is_rather(const struct spine_finder *f, size_t function, size_t other)
-{
-	bool is_models, is_others_models;
-
-	line_of(f, (uint32_t)function, (uint32_t)function, &is_models);
-	line_of(f, (uint32_t)other, (uint32_t)other, &is_others_models);
-	return is_models == is_others_models ? f->inclusive[function] > f->inclusive[other] : is_others_models;
-}
-
-/* The function with the largest drop, or an equal one. */
+/* The function with the largest drop; of equal ones that whose line is not the model's, else the one with the most time
+ * below it. */
 static size_t next_place(struct spine_finder *f, const struct spine *first, bool is_below)
 {
 	size_t most = SIZE_MAX, best;
+	bool is_models, is_best_models = false;
 
 	for (size_t i = 0; i < f->own->function_count; i++)
 		if ((most == SIZE_MAX || f->drop[i] > f->drop[most]) && may_be_place(f, i, first, is_below))
 			most = i;
 	best = most;
-	for (size_t i = 0; i < f->own->function_count && most != SIZE_MAX; i++)
-		if (is_equal(f, f->drop[i], f->drop[most]) && !own_is_top(f->own, (uint32_t)i) &&
-		    may_be_place(f, i, first, is_below) && is_rather(f, i, best))
+	if (most != SIZE_MAX)
+		line_of(f, (uint32_t)most, (uint32_t)most, &is_best_models);
+	for (size_t i = 0; i < f->own->function_count && most != SIZE_MAX; i++) {
+		if (!is_equal(f, f->drop[i], f->drop[most]) || own_is_top(f->own, (uint32_t)i) ||
+		    !may_be_place(f, i, first, is_below))
+			continue;
+		line_of(f, (uint32_t)i, (uint32_t)i, &is_models);
+		if (is_models == is_best_models ? f->inclusive[i] > f->inclusive[best] : is_best_models) {
 			best = i;
+			is_best_models = is_models;
+		}
+	}
 	return best;
 }
 
