@@ -512,7 +512,6 @@ static bool is_dead_job(const struct model *m)
 	return run_has_several_ranks(m) && run_command_failed(m);
 }
 
-/* Of a job whose log says why it died: its end waits for this. */
 /* Unless it was said. Of a death this one may lack what it recorded last. */
 static void summary_verdict(const struct report_context *c, const struct ended *ended, const char *said,
 			    struct buffer *out)
@@ -524,6 +523,7 @@ static void summary_verdict(const struct report_context *c, const struct ended *
 		ended_text(said ? rules_ended(&rules) : ended, out);
 }
 
+/* Of a job whose log says why it died: its end waits for this. */
 static void summary_not_shown(const char *capture, struct buffer *out)
 {
 	buffer_print(out, "%-*s where the time went: pillion stats --summary ", SUMMARY_LABEL, "not shown");
