@@ -328,7 +328,7 @@ train()
 END_OF_PROGRAM
 pillion -s cpu -o logs "$python" logs.py >out 2>err
 like "$(report stats --summary logs.pillion | tr -s '\n ' ' ')" \
-	' s, in a thread, for which main waits at logs\.py:9 train, at [^ ]*eventlog\.py:1[0-4] ' \
+	' m?s, in a thread, for which main waits at logs\.py:9 train, at [^ ]*eventlog\.py:1[0-4] ' \
 	'the line that gives work to a thread of a library'
 
 # Two workers that meet by what is not recorded: of which one has more to do.
