@@ -388,9 +388,8 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 		stream_count(HOOK_##inner, hook_stream_fd(stream), event_.start, moved_);                              \
 	} while (0)
 /* FLUSHED: uses the stream's descriptor if its buffer is in use before the call. Shells flush empty streams in each
- * forked child, whose descriptors would be described at the cost of several system calls. Before
- * Python exits, it flushes stdout: see recorder_python_exit(). MOVED: a call that reads or writes because it moves in
- * the file */
+ * forked child, whose descriptors would be described at the cost of several system calls. Python flushes stdout before
+ * it exits: see recorder_python_exit(). MOVED: a call that reads or writes because it moves in the file */
 #define HOOK_BEFORE_FLUSHED(stream)                                                                                    \
 	, const struct stream_place place_ = stream_place_before(stream);                                              \
 	int flushed_ = hook_unflushed_fd(stream);                                                                      \

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Requests to another process or thread: a function that sends one and waits for the answer takes, beside its own time,
+ * what the other one does until it answers. docs/decisions/spine.md */
 #include "report/causes/function.h"
 
 #include <stdlib.h>
