@@ -12,17 +12,16 @@
 #include "runtime/shared/common/range.h"
 #include "runtime/shared/common/sys.h"
 
-enum { UNDESCRIBED_MS = 2000 }; /* how long an image may take to describe itself in its place */
+enum { LATE_MOST = 512 };
 
 static struct {
 	struct living *list;
 	size_t count, room;
 	long offset; /* of the first byte of the index that was not read */
-	int images; /* the range file; 0: not open */
-	uint64_t image;	   /* the first image that the next round reads */
-	/* When that one was first seen to have taken its place and not described itself, 0: it was not; and the number
-	 * of images at that time. */
-	uint64_t image_ns, image_end;
+	int images; /* the range file; 0, -1: not open */
+	uint64_t image;		  /* the first image that was not read */
+	uint64_t late[LATE_MOST]; /* images before that, which had not described themselves: the oldest first */
+	size_t late_count;
 	bool is_over; /* COMMAND has ended and left no process: none can follow */
 	void (*forget)(struct living *);
 } all;
@@ -60,54 +59,64 @@ static bool is_forked_image(const struct tf_image *image)
 	return image->nonce && image->via == TF_VIA_FORK && image->end != TF_END_EXIT;
 }
 
-/* The next round begins at the first image that has taken its place and not described itself there, unless it has had
- * time for it: then its process was killed before. `undescribed`: UINT64_MAX if there is none before `end`. */
-static void living_images_next(uint64_t undescribed, uint64_t end)
+static off_t image_offset(uint64_t image)
 {
-	uint64_t now = clock_monotonic_ns();
-
-	if (undescribed == UINT64_MAX) {
-		all.image = end;
-		all.image_ns = 0;
-	} else if (undescribed != all.image || !all.image_ns) {
-		all.image = undescribed;
-		all.image_ns = now;
-		all.image_end = end;
-	} else if (now - all.image_ns > UNDESCRIBED_MS * 1000000ull) {
-		all.image = all.image_end;
-		all.image_ns = 0;
-	}
+	return (off_t)(TF_IMAGES_FIRST + image * TF_IMAGE_BYTES);
 }
 
-/* Adds the processes alive of the images in the range file. Only a forked image has no line in the index. */
+/* Adds the process of an image, if it lives. Only a forked image has no line in the index. False: the image has taken
+ * its place, and has not allocated it or not described itself there. */
+static bool living_read_image(uint64_t number)
+{
+	struct tf_image image;
+	uint64_t start;
+	int session;
+
+	if (pread(all.images, &image, sizeof(image), image_offset(number)) != (ssize_t)sizeof(image) || !image.nonce)
+		return false;
+	if (is_forked_image(&image) && process_lives(image.pid, &session, &start) && start <= image.process_start)
+		living_add(image.pid, start, image.nonce, true);
+	return true;
+}
+
+static void living_read_late(void)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < all.late_count; i++)
+		if (!living_read_image(all.late[i]))
+			all.late[kept++] = all.late[i];
+	all.late_count = kept;
+}
+
+static void living_keep_late(uint64_t image)
+{
+	if (all.late_count == LATE_MOST)
+		memmove(all.late, all.late + 1, --all.late_count * sizeof(*all.late));
+	all.late[all.late_count++] = image;
+}
+
+/* An image that has not described itself in its place was killed before, or is stopped or waits for the disk, for
+ * which there is no limit: it is read again in each round. */
 static void living_read_images(const struct run *run)
 {
 	char path[PATH_MAX + INDEX_NAME_BYTES];
-	uint64_t undescribed = UINT64_MAX;
 	struct tf_images head;
 
 	if (!run->range)
 		return;
-	if (!all.images && range_path(path, sizeof(path), run->spool[0] ? run->spool : run->directory, run->host,
-				       run->id))
+	if (all.images <= 0 && range_path(path, sizeof(path), run->spool[0] ? run->spool : run->directory, run->host,
+					  run->id))
 		all.images = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (all.images <= 0 || pread(all.images, &head, sizeof(head), TF_IMAGES_OFFSET) != (ssize_t)sizeof(head))
 		return;
-	for (uint64_t i = all.image; i < head.next; i++) {
-		struct tf_image image;
-		uint64_t start;
-		int session;
+	living_read_late();
+	for (; all.image < head.next; all.image++) {
+		bool has_place = !head.is_closed || image_offset(all.image) < (off_t)head.end;
 
-		if (pread(all.images, &image, sizeof(image), (off_t)(TF_IMAGES_FIRST + i * TF_IMAGE_BYTES)) !=
-		    (ssize_t)sizeof(image))
-			break; /* there was no room for it */
-		if (!image.nonce && undescribed == UINT64_MAX)
-			undescribed = i;
-		if (is_forked_image(&image) && process_lives(image.pid, &session, &start) &&
-		    start <= image.process_start)
-			living_add(image.pid, start, image.nonce, true);
+		if (has_place && !living_read_image(all.image))
+			living_keep_late(all.image);
 	}
-	living_images_next(undescribed, head.next);
 }
 
 /* Reads the new lines of the index and adds the processes of this run that are alive. */
