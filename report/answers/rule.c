@@ -202,8 +202,7 @@ static void find_steady(struct scan *s, const struct event *e)
 		return;
 	if (!t->first || event_start(e) < t->first)
 		t->first = event_start(e);
-	if (e->ticks > t->last)
-		t->last = e->ticks;
+	t->last = larger_of(t->last, e->ticks);
 }
 
 struct steady rule_steady(struct rules *r, const struct image *image)

@@ -329,8 +329,7 @@ static void limit_to_work(const struct choice *k, const struct role *r, struct f
 		buffer_clear(&cause->edit); /* which stands for more */
 	}
 	for (size_t i = 0; i < cause->frame_count; i++)
-		if (cause->frames[i].ns > most)
-			cause->frames[i].ns = most;
+		cause->frames[i].ns = smaller_of(cause->frames[i].ns, most);
 }
 
 /* Of the main thread, and of what another role waits for, the CPU time has a price in any case, though the path leads

@@ -153,6 +153,11 @@ static inline uint64_t smaller_of(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+static inline uint64_t larger_of(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 /* 0 below 0, and of what is no number; the largest number above it. */
 static inline uint64_t whole_of(double number)
 {

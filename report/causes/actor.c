@@ -36,8 +36,7 @@ static void add_thread(struct causality *s, const struct image *image, const str
 	a->start_ns = causes_ns(s, image, start);
 	a->end_ns = page && page->end_ticks ? causes_ns(s, image, page->end_ticks) : end_ns;
 	a->ended = a->end_ns < end_ns;
-	if (a->end_ns > end_ns)
-		a->end_ns = end_ns;
+	a->end_ns = smaller_of(a->end_ns, end_ns);
 	if (a->start_ns > a->end_ns)
 		a->start_ns = a->end_ns;
 }
@@ -52,8 +51,7 @@ static void add_image(struct causality *s, const struct image *image, uint64_t e
 	a = actor_add(s, image, first);
 	a->is_main = true;
 	a->start_ns = causes_ns(s, image, image->start_ticks);
-	if (end_ns < a->start_ns)
-		end_ns = a->start_ns;
+	end_ns = larger_of(end_ns, a->start_ns);
 	a->end_ns = end_ns;
 	for (size_t i = 0; t && i < t->thread_count; i++)
 		if (&t->threads[i] != first && !thread_is_tool(&t->threads[i]))

@@ -13,8 +13,7 @@ struct path_walk {
 /* How much of it is in the part of the run that is shown. */
 static double shown(const struct path_walk *w, uint64_t start, uint64_t end)
 {
-	if (start < w->from_ns)
-		start = w->from_ns;
+	start = larger_of(start, w->from_ns);
 	if (end > w->until_ns)
 		end = w->until_ns;
 	return end > start ? (double)(end - start) : 0;

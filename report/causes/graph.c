@@ -252,8 +252,7 @@ void graph_operation(struct graph *g, uint64_t start_ns, uint64_t end_ns, uint32
 	struct run_node *n;
 
 	/* A stream executes one operation at a time; what seems to overlap is an error of the clock. */
-	if (start_ns < g->now_ns)
-		start_ns = g->now_ns;
+	start_ns = larger_of(start_ns, g->now_ns);
 	if (end_ns <= start_ns)
 		return;
 	n = node_add(g, NODE_OPERATION, end_ns, what);

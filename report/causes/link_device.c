@@ -150,8 +150,7 @@ static void link_operations(struct linker *l, const struct by_end *ends)
 			graph_edge(g, op->launched_by, op->launched_ns, op->actor, op->end_ns);
 		if (is_launched && op->launched_ns > free_ns && op->start_ns > op->launched_ns)
 			list_add(&launches, op->start_ns - op->launched_ns);
-		if (free_ns < op->launched_ns)
-			free_ns = op->launched_ns;
+		free_ns = larger_of(free_ns, op->launched_ns);
 		other = op->start_ns > free_ns + LAG_NS
 				? last_ended(ends, all->count, l->causes->actors[op->actor].image, op->start_ns)
 				: NULL;

@@ -258,8 +258,7 @@ void saving_find(struct causality *s, struct edit *e, struct saving *ret)
 	vary(s, e, error, 0, CONSEQUENCES_FOLLOW, &high);
 	high.unseen = UNSEEN_SHRINK;
 	ret->high_ns = positive(before - replay_run(&s->graph, &high, NULL) + noise);
-	if (ret->high_ns > s->run_ns)
-		ret->high_ns = s->run_ns;
+	ret->high_ns = smaller_of(ret->high_ns, s->run_ns);
 	free(low.factors);
 	free(low.actor_factors);
 	free(high.factors);

@@ -42,8 +42,7 @@ static void visit_held_spans(struct holding *h, size_t count)
 
 static void hold_span(struct holding *h, struct host_span span)
 {
-	if (span.start < h->visited_to)
-		span.start = h->visited_to;
+	span.start = larger_of(span.start, h->visited_to);
 	while (h->count && h->held[h->count - 1].start >= span.start)
 		h->count--;
 	/* A signal handler's call may extend beyond the end of the previous one. */

@@ -32,8 +32,7 @@ static uint64_t set_latest_end(struct interval_tree *s, size_t low, size_t high)
 	left = set_latest_end(s, low, middle);
 	right = set_latest_end(s, middle + 1, high);
 	n->last = n->end > left ? n->end : left;
-	if (right > n->last)
-		n->last = right;
+	n->last = larger_of(n->last, right);
 	return n->last;
 }
 

@@ -140,8 +140,7 @@ static int write_span(struct split_export *p, uint64_t from_ns, uint64_t to_ns, 
 	if (code || size <= p->split->bytes || length <= LEAST_NS)
 		return code ? code : write_part(p, err);
 	pieces = size / p->split->bytes + 1;
-	if (pieces > length / LEAST_NS + 1)
-		pieces = length / LEAST_NS + 1;
+	pieces = smaller_of(pieces, length / LEAST_NS + 1);
 	for (uint64_t i = 0; i < pieces && !code; i++)
 		code = write_span(p, from_ns + length / pieces * i,
 				  i + 1 < pieces ? from_ns + length / pieces * (i + 1) : to_ns, err);

@@ -33,8 +33,7 @@ static void find_offset(struct clock_map *map, double slope)
 
 	for (size_t i = 0; i < map->count; i++) {
 		offsets[i] = (int64_t)(map->pairs[i].realtime_ns - map->pairs[i].monotonic_ns);
-		if (map->pairs[i].error_ticks > reading)
-			reading = map->pairs[i].error_ticks;
+		reading = larger_of(reading, map->pairs[i].error_ticks);
 	}
 	if (map->count) {
 		qsort(offsets, map->count, sizeof(*offsets), compare_offsets);

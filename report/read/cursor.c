@@ -401,8 +401,7 @@ void cursor_pass_calls(struct cursor *c, struct passed_calls *sums)
 		if (!sums->count++)
 			sums->first_ticks = now > duration ? now - duration : 0;
 		sums->slots += (uint64_t)(at - args) + 1;
-		if (now > sums->last_ticks)
-			sums->last_ticks = now;
+		sums->last_ticks = larger_of(sums->last_ticks, now);
 		if (duration > sums->longest_ticks)
 			sums->longest_ticks = duration;
 		sums->functions[tf_event_id(slot) / 64] |= (uint64_t)1 << tf_event_id(slot) % 64;

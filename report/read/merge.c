@@ -35,8 +35,7 @@ static bool stream_advance(struct stream *s)
 	if (!cursor_next(&s->cursor, &s->next.event))
 		return false;
 	s->next.ns = clock_map_ns(s->clock, s->next.event.ticks);
-	if (s->next.ns > s->key)
-		s->key = s->next.ns;
+	s->key = larger_of(s->key, s->next.ns);
 	return true;
 }
 

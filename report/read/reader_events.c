@@ -192,13 +192,11 @@ static void take_event(const struct trace *t, struct thread_part *p, const struc
 	}
 	begin_facts(facts, event_start(e));
 	facts->events++;
-	if (e->ticks > facts->last_ticks)
-		facts->last_ticks = e->ticks;
+	facts->last_ticks = larger_of(facts->last_ticks, e->ticks);
 	facts->kinds |= 1u << e->kind;
 	if (e->kind == TF_CALL || e->kind == TF_CONSTRUCT)
 		p->calls.functions[e->id / 64] |= (uint64_t)1 << e->id % 64;
-	if (e->duration > facts->longest_ticks)
-		facts->longest_ticks = e->duration;
+	facts->longest_ticks = larger_of(facts->longest_ticks, e->duration);
 	if (e->kind == TF_SAMPLE) {
 		facts->samples++;
 		facts->last_sample_ticks = e->ticks;
@@ -232,8 +230,7 @@ static void take_calls(struct thread_part *p, struct cursor *cursor)
 	facts->events += calls->count;
 	facts->kinds |= 1u << TF_CALL;
 	facts->args |= calls->args;
-	if (calls->last_ticks > facts->last_ticks)
-		facts->last_ticks = calls->last_ticks;
+	facts->last_ticks = larger_of(facts->last_ticks, calls->last_ticks);
 	if (calls->longest_ticks > facts->longest_ticks)
 		facts->longest_ticks = calls->longest_ticks;
 	p->written_bytes += calls->slots * TF_SLOT;
@@ -307,8 +304,7 @@ static void join_facts(struct trace_thread *to, const struct trace_thread *from)
 		begin_facts(to, from->first_ticks);
 	to->events += from->events;
 	to->old += from->old;
-	if (from->last_ticks > to->last_ticks)
-		to->last_ticks = from->last_ticks;
+	to->last_ticks = larger_of(to->last_ticks, from->last_ticks);
 	if (from->longest_ticks > to->longest_ticks)
 		to->longest_ticks = from->longest_ticks;
 	to->summed += from->summed;
@@ -319,8 +315,7 @@ static void join_facts(struct trace_thread *to, const struct trace_thread *from)
 	to->open_starts += from->open_starts;
 	to->unmatched_pushes += from->unmatched_pushes;
 	to->samples += from->samples;
-	if (from->last_sample_ticks > to->last_sample_ticks)
-		to->last_sample_ticks = from->last_sample_ticks;
+	to->last_sample_ticks = larger_of(to->last_sample_ticks, from->last_sample_ticks);
 	to->sampled_us += from->sampled_us;
 	to->stackless_samples += from->stackless_samples;
 	to->kinds |= from->kinds;

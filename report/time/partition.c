@@ -43,11 +43,9 @@ void partition_settle(struct thread_time *t, uint64_t span_ns, uint64_t before_n
 	uint64_t used = t->cpu_ns + t->delay_ns;
 
 	t->lifetime_ns = span_ns + before_ns;
-	if (t->lifetime_ns < used)
-		t->lifetime_ns = used;
+	t->lifetime_ns = larger_of(t->lifetime_ns, used);
 	t->blocked_ns = t->lifetime_ns - used;
-	if (t->stopped_ns > t->blocked_ns)
-		t->stopped_ns = t->blocked_ns;
+	t->stopped_ns = smaller_of(t->stopped_ns, t->blocked_ns);
 }
 
 /* ---- one thread ---- */

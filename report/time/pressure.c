@@ -72,8 +72,7 @@ static void add_thread(struct pressure_finder *f, const struct thread_time *t)
 		p->first_ns = process->start_ns;
 	if (process->end_ns > p->last_ns)
 		p->last_ns = process->end_ns;
-	if (t->limit.throttled_ns > p->limit.throttled_ns)
-		p->limit.throttled_ns = t->limit.throttled_ns;
+	p->limit.throttled_ns = larger_of(p->limit.throttled_ns, t->limit.throttled_ns);
 }
 
 /* ---- intervals between the launcher's samples ---- */

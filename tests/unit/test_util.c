@@ -21,6 +21,11 @@ Test(util, a_number_that_does_not_fit_is_the_largest)
 	cr_assert_eq(whole_of(0x1p64), UINT64_MAX);
 	cr_assert_eq(whole_of(1e300), UINT64_MAX);
 	cr_assert_eq(whole_of(0x1p63), (uint64_t)1 << 63);
+	cr_assert_eq(smaller_of(3, 5), 3);
+	cr_assert_eq(smaller_of(5, 3), 3);
+	cr_assert_eq(larger_of(3, 5), 5);
+	cr_assert_eq(larger_of(5, 3), 5);
+	cr_assert_eq(larger_of(UINT64_MAX, 0), UINT64_MAX);
 }
 
 Test(util, places_are_in_order_and_equal_ones_as_they_were)

@@ -293,8 +293,7 @@ void roles_make(const struct report_context *c, const struct partition *p, struc
 			      .role_of = mem_alloc((p->count + 1) * sizeof(*ret->role_of)),
 			      .only_polls = mem_alloc((p->count + 1) * sizeof(*ret->only_polls))};
 	for (size_t i = 0; i < m->process_count; i++)
-		if (m->processes[i].end_ns - m->origin_ns > ret->run_ns)
-			ret->run_ns = m->processes[i].end_ns - m->origin_ns;
+		ret->run_ns = larger_of(ret->run_ns, m->processes[i].end_ns - m->origin_ns);
 	ret->recorded = recorded_find(m);
 	ret->wall_ns = ret->recorded.is_part ? ret->recorded.ns : ret->run_ns;
 	helpers_find(c, p, &k.helpers);

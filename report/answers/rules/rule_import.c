@@ -384,11 +384,9 @@ static void blame_start(struct imports *p, uint32_t package, struct finding *f)
 		return;
 	share = start_share(p->rules);
 	again_ns = (uint64_t)((double)again_ns * share);
-	if (again_ns < low_ns)
-		again_ns = low_ns;
+	again_ns = larger_of(again_ns, low_ns);
 	f->cost_ns = (uint64_t)((double)workers.lives_ns * share);
-	if (f->cost_ns < again_ns)
-		f->cost_ns = again_ns;
+	f->cost_ns = larger_of(f->cost_ns, again_ns);
 	f->line = line;
 	f->saves = (struct saving){.saved_ns = again_ns, .low_ns = low_ns, .high_ns = f->cost_ns,
 				   .cost_ns = f->cost_ns};

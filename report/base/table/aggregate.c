@@ -84,8 +84,7 @@ static void add_first(struct aggregate_row *r, uint64_t value)
 	r->count++;
 	r->total += value;
 	r->squares += (unsigned __int128)value * value;
-	if (value < r->least)
-		r->least = value;
+	r->least = smaller_of(r->least, value);
 	if (value > r->most)
 		r->most = value;
 }
@@ -113,8 +112,7 @@ void aggregate_add(struct aggregate *s, uint32_t row, uint64_t value)
 	if (r->is_settled || value < r->low)
 		return;
 	if (value - r->low >= r->width) {
-		if (value < r->next)
-			r->next = value;
+		r->next = smaller_of(r->next, value);
 	} else if (r->buckets) {
 		r->buckets[(value - r->low) / r->step]++;
 	} else if (!r->is_lower_known) {
@@ -139,8 +137,7 @@ void aggregate_add_sum(struct aggregate *s, uint32_t row, uint64_t count, uint64
 	aggregate_add_total(s, row, count, total);
 	r->has_no_median = true;
 	r->squares += (unsigned __int128)squares;
-	if (least < r->least)
-		r->least = least;
+	r->least = smaller_of(r->least, least);
 	if (most > r->most)
 		r->most = most;
 }
@@ -269,8 +266,7 @@ static void join_first(struct aggregate_row *whole, const struct aggregate_row *
 	whole->report_value += part->report_value;
 	whole->is_settled |= part->is_settled;
 	whole->has_no_median |= part->has_no_median;
-	if (part->least < whole->least)
-		whole->least = part->least;
+	whole->least = smaller_of(whole->least, part->least);
 	if (part->most > whole->most)
 		whole->most = part->most;
 	if (!whole->buckets && part->buckets)

@@ -85,8 +85,7 @@ static void layout_measure(struct column_layout *l, char *const *texts, size_t c
 	for (size_t i = 0; i < cells; i++) {
 		size_t width = i < columns && is_cut ? cut_width(texts[i]) : text_width(texts[i]);
 
-		if (width > l->widths[i % columns])
-			l->widths[i % columns] = width;
+		l->widths[i % columns] = larger_of(l->widths[i % columns], width);
 	}
 }
 

@@ -69,8 +69,7 @@ static void add_region(struct openmp_place *p, const struct scan *s, const struc
 	p->total_ns += ns;
 	p->wait_ns += wait_ns;
 	p->lost_ns += threads ? wait_ns / threads : 0;
-	if (threads > p->threads)
-		p->threads = threads;
+	p->threads = larger_of(p->threads, threads);
 }
 
 static void visit(struct scan *s, const struct event *e)

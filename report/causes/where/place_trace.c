@@ -155,8 +155,7 @@ static void add_process(struct look *l, const struct model *m, const struct imag
 		snprintf(thread->name, sizeof(thread->name), "%s", t->name);
 		p->thread_count++;
 	}
-	if (p->realtime_ns > l->begin.realtime_ns)
-		l->begin.realtime_ns = p->realtime_ns;
+	l->begin.realtime_ns = larger_of(l->begin.realtime_ns, p->realtime_ns);
 }
 
 void where_look_from_traces(const struct model *m, const struct look *looks, size_t count, bool ranks_only,

@@ -35,8 +35,7 @@ static struct timeline_entry *keep_entry(struct timeline_state *s, const struct 
 	s->count++;
 	*b = (struct timeline_entry){
 		.start = start, .end = start + r->duration_ns, .image = s->image, .operation = r->operation};
-	if (b->end < b->start)
-		b->end = b->start;
+	b->end = larger_of(b->end, b->start);
 	set_device(s, r->operation, b);
 	return b;
 }

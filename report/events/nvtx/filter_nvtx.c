@@ -121,8 +121,7 @@ static size_t join_overlapping(const struct nvtx_instance *found, size_t count, 
 
 	for (size_t i = 0; i < count; i++) {
 		if (used && found[i].from_ns <= ret[used - 1].to_ns) {
-			if (found[i].to_ns > ret[used - 1].to_ns)
-				ret[used - 1].to_ns = found[i].to_ns;
+			ret[used - 1].to_ns = larger_of(ret[used - 1].to_ns, found[i].to_ns);
 			continue;
 		}
 		ret[used++] = (struct time_interval){found[i].from_ns, found[i].to_ns};

@@ -54,8 +54,7 @@ static struct open_range open_range_of(const struct range_walk *w, const struct 
 static void close_range(struct range_walk *w, const struct open_range *o, uint64_t end, bool is_pushpop,
 			const struct trace_thread *end_thread, const uint64_t *end_payload)
 {
-	if (end < o->start)
-		end = o->start;
+	end = larger_of(end, o->start);
 	if (w->shown && !tick_spans_overlap(w->shown, o->start, end))
 		return;
 	w->visit(w->context, &(struct nvtx_range){

@@ -130,8 +130,7 @@ static uint64_t integer_at(const struct payload_reader *r, uint64_t offset, size
 
 static void put_hex(struct payload_reader *r, uint64_t offset, size_t size)
 {
-	if (offset > r->size)
-		offset = r->size;
+	offset = smaller_of(offset, r->size);
 	if (size > r->size - offset)
 		size = r->size - offset;
 	buffer_text(r->out, "\"0x");
@@ -343,8 +342,7 @@ static uint64_t put_array(struct payload_reader *r, uint64_t type, uint64_t offs
 	if (type < TYPES && strchr("cs", types[type].form) && unit <= 4) {
 		uint64_t left = offset < r->size ? (r->size - offset) / unit : 0;
 
-		if (count > left)
-			count = left;
+		count = smaller_of(count, left);
 		spend_values(r, count * unit / 8 + 1);
 		put_text(r, r->bytes + (offset < r->size ? offset : r->size), count * unit, unit);
 		return offset + count * unit;

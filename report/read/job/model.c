@@ -238,8 +238,7 @@ uint64_t model_end_ns(const struct model *m)
 	uint64_t end = m->origin_ns;
 
 	for (size_t i = 0; i < m->process_count; i++)
-		if (m->processes[i].end_ns > end)
-			end = m->processes[i].end_ns;
+		end = larger_of(end, m->processes[i].end_ns);
 	return end;
 }
 

@@ -63,14 +63,12 @@ uint64_t image_last_ticks(const struct image *image)
 	if (!t)
 		return last;
 	for (int i = 0; i < 2; i++)
-		if (t->header.last[i].ticks > last)
-			last = t->header.last[i].ticks;
+		last = larger_of(last, t->header.last[i].ticks);
 	array_each(const struct trace_thread, thread, t->threads, t->thread_count) {
 		uint32_t function;
 		uint64_t start;
 
-		if (thread->last_ticks > last)
-			last = thread->last_ticks;
+		last = larger_of(last, thread->last_ticks);
 		if (thread->page && thread->page->end_ticks > last)
 			last = thread->page->end_ticks;
 		if (thread_current(thread, &function, &start) && start > last)
@@ -482,8 +480,7 @@ static void describe_process(struct model *m, struct process *p)
 		clock_gettime(CLOCK_REALTIME, &now);
 		p->end_ns = clock_map_realtime(clock, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
 	}
-	if (p->end_ns < p->start_ns)
-		p->end_ns = p->start_ns;
+	p->end_ns = larger_of(p->end_ns, p->start_ns);
 }
 
 void model_order(struct model *m)
@@ -497,8 +494,7 @@ void model_order(struct model *m)
 	m->origin_ns = UINT64_MAX;
 	for (size_t i = 0; i < m->process_count; i++) {
 		describe_process(m, &m->processes[i]);
-		if (m->processes[i].start_ns < m->origin_ns)
-			m->origin_ns = m->processes[i].start_ns;
+		m->origin_ns = smaller_of(m->origin_ns, m->processes[i].start_ns);
 	}
 	model_last_seen(m);
 	tell_ranks_apart(m);

@@ -82,8 +82,7 @@ static void files_add_call(const struct files_scan *f, struct file_sums *r, cons
 
 	r->calls++;
 	r->total_ns += duration;
-	if (duration > r->longest_ns)
-		r->longest_ns = duration;
+	r->longest_ns = larger_of(r->longest_ns, duration);
 	r->opens += (role == ROLE_OPEN || role == ROLE_MEET) && result >= 0;
 	files_add_moved(r, traffic_moves(role, kind), traffic_transfers(kind, 1, bytes), bytes);
 }

@@ -129,8 +129,7 @@ static void files_spread(struct file_ranks *r)
 			f->least_ns = s->ns;
 		if (is_first || s->bytes < f->least_bytes)
 			f->least_bytes = s->bytes;
-		if (s->bytes > f->most_bytes)
-			f->most_bytes = s->bytes;
+		f->most_bytes = larger_of(f->most_bytes, s->bytes);
 		if (is_first || s->ns > f->most_ns) {
 			f->most_ns = s->ns;
 			f->most_by = s->sharer;

@@ -301,8 +301,7 @@ void ledger_add_image(const struct usages *usages, const struct image *image, st
 		counts.paths = traffic.of_paths;
 		counts.signals = count_signals(image->trace);
 		counts.user_calls = count_user_calls(usages_model(usages), image);
-		if (counts.user_calls > counts.short_calls)
-			counts.user_calls = counts.short_calls;
+		counts.user_calls = smaller_of(counts.user_calls, counts.short_calls);
 	}
 	counts.recorded = f->counts[LEDGER_RECORDED] - recorded;
 	/* a range has a begin and an end */
