@@ -94,9 +94,7 @@ void answer_whole(const struct report_context *c, struct answer *ret)
 
 void answer_done(struct answer *a)
 {
-	for (size_t i = 0; i < a->found_count; i++)
-		finding_done(&a->found[i]);
-	free(a->found);
+	array_free(item, a->found, a->found_count, finding_done(item));
 	fix_first_done(&a->first);
 	costs_free(a->costs);
 	rules_done(&a->rules);

@@ -340,11 +340,7 @@ static bool shares_lines(const struct costs *k, const struct role_team *starter,
 
 static double team_work(const struct costs *k, const struct role_team *t)
 {
-	double sum = 0;
-
-	for (uint32_t i = 0; i < k->causes->actor_count; i++)
-		sum += t->work[i];
-	return sum;
+	return array_sum(one, t->work, k->causes->actor_count, *one);
 }
 
 /* With the time for which it waited for a CPU. */

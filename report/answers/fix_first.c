@@ -593,8 +593,6 @@ void fix_first_find(const struct report_context *c, struct costs *costs, const s
 
 void fix_first_done(struct fix_first *f)
 {
-	for (size_t i = 0; i < f->count; i++)
-		fix_first_cause_done(&f->items[i]);
-	free(f->items);
+	array_free(item, f->items, f->count, fix_first_cause_done(item));
 	*f = (struct fix_first){0};
 }

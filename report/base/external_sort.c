@@ -172,9 +172,7 @@ const void *external_sort_next(struct external_sort *r)
 
 void external_sort_done(struct external_sort *r)
 {
-	for (size_t i = 0; i < r->run_count; i++)
-		free(r->runs[i].piece);
-	free(r->runs);
+	array_free(run, r->runs, r->run_count, free(run->piece));
 	free(r->items);
 	free(r->heap);
 	if (r->fd >= 0)

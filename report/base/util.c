@@ -209,9 +209,7 @@ void texts_add(struct texts *t, const char *format, ...)
 
 void texts_done(struct texts *t)
 {
-	for (size_t i = 0; i < t->count; i++)
-		free(t->items[i]);
-	free(t->items);
+	array_free(text, t->items, t->count, free(*text));
 	*t = (struct texts){0};
 }
 

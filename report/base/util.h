@@ -55,6 +55,25 @@ void *mem_grow(void *array, size_t count, size_t *capacity, size_t element);
 	})
 #define list_find(item, list, ...) array_find(item, (list)->items, (list)->count, __VA_ARGS__)
 
+/* The sum of the last argument, and for how many items it holds: array_sum(run, m->runs, m->run_count, run->cost_ns) */
+#define array_sum(item, array, n, ...)                                                       \
+	({                                                                                   \
+		__typeof__(*(array)) *item = (array), *item##_end = (n) ? item + (n) : item; \
+		__typeof__(0ull + (__VA_ARGS__)) item##_sum = 0;                             \
+		for (; item < item##_end; item++)                                            \
+			item##_sum += (__VA_ARGS__);                                         \
+		item##_sum;                                                                  \
+	})
+
+/* Frees an array, after the last argument has been evaluated for each of its items:
+ * array_free(text, t->items, t->count, free(*text)) */
+#define array_free(item, array, n, ...)                                                      \
+	do {                                                                                 \
+		array_each(__typeof__(*(array)), item, array, n)                             \
+			__VA_ARGS__;                                                         \
+		free(array);                                                                 \
+	} while (0)
+
 /* A local variable of a struct for which its _done function is called at the end of its block:
  * SCOPED(buffer) text = {0}; */
 #define SCOPED(type) __attribute__((cleanup(type##_done))) struct type

@@ -34,8 +34,7 @@ static void show_parts(const struct path_walk *w, uint32_t node, uint64_t start)
 	size_t count = graph_parts(w->graph, node, &parts);
 	double ns = shown(w, start, w->graph->nodes[node].end_ns), sum = 0;
 
-	for (size_t i = 0; i < count; i++)
-		sum += (double)parts[i].ns;
+	sum += array_sum(part, parts, count, (double)part->ns);
 	for (size_t i = 0; i < count && ns > 0; i++)
 		w->visit(w->context, CRITICAL_PART, node, parts[i].what, ns * (double)parts[i].ns / sum);
 }

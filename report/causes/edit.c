@@ -198,8 +198,7 @@ static double rank_work(const struct causality *s, const char *rank)
 				       ? 0
 				       : graph_parts(&s->graph, i, &parts);
 
-		for (size_t k = 0; k < count; k++)
-			sum += (double)parts[k].ns;
+		sum += array_sum(part, parts, count, (double)part->ns);
 	}
 	return sum;
 }

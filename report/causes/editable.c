@@ -252,8 +252,7 @@ static void divide_pool(struct editables *e, const struct map_slot *samples, siz
 	double sum = 0;
 
 	pool->first = (uint32_t)e->share_count;
-	for (size_t i = 0; i < count; i++)
-		sum += (double)samples[i].value;
+	sum += array_sum(sample, samples, count, (double)sample->value);
 	for (size_t i = 0; i < count; i++)
 		if (i && samples[i].b == samples[i - 1].b)
 			e->shares[e->share_count - 1].share += (float)((double)samples[i].value / sum);

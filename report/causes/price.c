@@ -249,7 +249,5 @@ void prices_rank(struct causality *s, const struct path *path, struct prices *re
 
 void prices_done(struct prices *p)
 {
-	for (size_t i = 0; i < p->count; i++)
-		free(p->items[i].edit);
-	free(p->items);
+	array_free(item, p->items, p->count, free(item->edit));
 }

@@ -46,8 +46,7 @@ static double lost(const struct graph *g, const struct edit *edit, uint32_t node
 
 	if (!edit->factors && !edit->actor_factors && !edit->inputs && !edit->work_delays)
 		return 0;
-	for (size_t i = 0; i < count; i++)
-		sum += (1 - factor_of(edit, &g->nodes[node], parts[i].what)) * (double)parts[i].ns;
+	sum += array_sum(part, parts, count, (1 - factor_of(edit, &g->nodes[node], part->what)) * (double)part->ns);
 	for (size_t i = 0; i < count && is_delayed(edit, &g->nodes[node]); i++)
 		sum -= edit->work_delays[parts[i].what] * (double)parts[i].ns;
 	return sum;

@@ -109,8 +109,6 @@ int edit_workers(struct causality *s, uint32_t count, struct edit *ret, struct e
 			best = &groups[i];
 	code = best ? change_workers(s, best, count, ret, err)
 		    : err_set(err, -ENODATA, "workers=%u: no process started several others of one program", count);
-	for (size_t i = 0; i < group_count; i++)
-		free(groups[i].actors);
-	free(groups);
+	array_free(group, groups, group_count, free(group->actors));
 	return code;
 }

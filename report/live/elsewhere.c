@@ -82,8 +82,6 @@ void elsewhere_read(const char *capture, struct elsewhere *ret)
 
 void elsewhere_done(struct elsewhere *e)
 {
-	for (size_t i = 0; i < e->count; i++)
-		free(e->items[i].host);
-	free(e->items);
+	array_free(item, e->items, e->count, free(item->host));
 	*e = (struct elsewhere){0};
 }

@@ -300,9 +300,7 @@ static void search_all(struct live_runs *ret)
 
 	read_processes(&s);
 	join_processes(&s);
-	for (size_t i = 0; i < s.count; i++)
-		free(s.items[i].environment);
-	free(s.items);
+	array_free(item, s.items, s.count, free(item->environment));
 	map_done(&s.by_pid);
 	complete_runs(ret);
 }
@@ -381,9 +379,7 @@ int live_find(const char *target, struct live_runs *ret, struct err *err)
 
 void live_done(struct live_runs *l)
 {
-	for (size_t i = 0; i < l->count; i++)
-		run_done(&l->items[i]);
-	free(l->items);
+	array_free(item, l->items, l->count, run_done(item));
 	*l = (struct live_runs){0};
 }
 

@@ -37,9 +37,7 @@ const struct code_line *code_lines_of(struct code_lines *l, const char *function
 
 void code_lines_done(struct code_lines *l)
 {
-	for (size_t i = 0; i < l->keys.count; i++)
-		free(l->items[i]);
-	free(l->items);
+	array_free(item, l->items, l->keys.count, free(*item));
 	interner_done(&l->keys);
 }
 

@@ -321,8 +321,7 @@ static size_t bare_evaluations(const struct python_side *p, const struct symbol_
 
 	if (!last || (!last->code && !(last->place & TF_PYTHON_ENTRY))) /* the end of an invocation */
 		return 0;
-	for (size_t i = 0; i < count; i++)
-		evaluations += symbol_is_evaluation(native[i].line->function);
+	evaluations += array_sum(one, native, count, symbol_is_evaluation(one->line->function));
 	for (size_t i = 0; i < p->count; i++)
 		entries += (p->frames[i].place & TF_PYTHON_ENTRY) != 0;
 	return evaluations > entries ? evaluations - entries : 0;

@@ -133,8 +133,6 @@ const char *inline_call(Dwarf_Die *unit, Dwarf_Die *die, int *ret_line)
 
 void inline_units_done(struct inline_units *u)
 {
-	for (size_t i = 0; i < u->count; i++)
-		free(u->units[i].functions);
-	free(u->units);
+	array_free(one, u->units, u->count, free(one->functions));
 	map_done(&u->by_offset);
 }

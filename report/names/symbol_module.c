@@ -26,10 +26,8 @@ void modules_done(struct modules *m)
 		free(m->files[i].shown);
 		free(m->files[i].called);
 	}
-	for (size_t i = 0; i < m->space_count; i++)
-		free(m->spaces[i].modules);
+	array_free(one, m->spaces, m->space_count, free(one->modules));
 	free(m->files);
-	free(m->spaces);
 	map_done(&m->by_identity);
 	map_done(&m->by_image);
 	kept_done(&m->kept);

@@ -231,12 +231,10 @@ void pack_close(struct pack *p)
 		free(p->files[i]->blocks);
 		free(p->files[i]);
 	}
-	for (size_t i = 0; i < p->capture_count; i++)
-		free(p->captures[i]);
+	array_free(one, p->captures, p->capture_count, free(*one));
 	for (size_t i = 0; i < p->table_count; i++)
 		free(p->tables[i].bytes);
 	free(p->files);
-	free(p->captures);
 	mapping_close(&p->bytes);
 	block_coder_free(p->coder);
 	free(p->path);

@@ -72,8 +72,7 @@ void aggregate_table(const struct report_context *context, struct aggregate *agg
 
 	aggregate_columns(context, shape, table);
 	aggregate_sort(aggregate);
-	for (size_t i = 0; i < aggregate->count; i++)
-		all += (double)aggregate->rows[i].total;
+	all += array_sum(row, aggregate->rows, aggregate->count, (double)row->total);
 	array_each(const struct aggregate_row, r, aggregate->rows, aggregate->count) {
 		size_t field;
 

@@ -130,8 +130,7 @@ uint64_t blocked_divide(struct blocked *b, uint64_t blocked_ns)
 	for (int waits = 1; waits >= 0; waits--) {
 		uint64_t total = 0, given;
 
-		for (size_t i = 0; i < b->count; i++)
-			total += only_waits(b->calls[i].kind) == waits ? b->calls[i].total_ns : 0;
+		total += array_sum(call, b->calls, b->count, only_waits(call->kind) == waits ? call->total_ns : 0);
 		given = total < blocked_ns ? total : blocked_ns;
 		for (size_t i = 0; total && i < b->count; i++)
 			if (only_waits(b->calls[i].kind) == waits)

@@ -412,9 +412,7 @@ void partition_make(const struct report_context *c, bool has_calls, struct parti
 
 void partition_done(struct partition *p)
 {
-	for (size_t i = 0; i < p->count; i++)
-		blocked_done(&p->threads[i].blocked);
-	free(p->threads);
+	array_free(thread, p->threads, p->count, blocked_done(&thread->blocked));
 	free(p->processes);
 	*p = (struct partition){0};
 }

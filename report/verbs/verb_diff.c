@@ -131,9 +131,7 @@ static int run_diff(const struct command_line *l)
 	}
 	diff_page_free(page);
 	diff_done(&d);
-	for (size_t i = 0; i < l->capture_count; i++)
-		gathered_done(&d.captures[i]);
-	free(d.captures);
+	array_free(capture, d.captures, l->capture_count, gathered_done(capture));
 	return status;
 }
 

@@ -242,10 +242,8 @@ static int run_captures(const struct command_line *l)
 
 static int run_ops(const struct command_line *l)
 {
-	size_t databases = 0;
+	size_t databases = array_sum(capture, l->captures, l->capture_count, is_database(*capture));
 
-	for (size_t i = 0; i < l->capture_count; i++)
-		databases += is_database(l->captures[i]);
 	if (databases && databases < l->capture_count) {
 		say("captures and databases are read one kind at a time");
 		return EXIT_UNUSABLE;

@@ -140,9 +140,7 @@ static int run_statement(struct work *w, sqlite3 *db, sqlite3_stmt *statement)
 		refuse(w, db, code);
 	else if (columns)
 		show_result(w, statement, &r);
-	for (size_t i = 0; i < r.count; i++)
-		free(r.cells[i].text);
-	free(r.cells);
+	array_free(cell, r.cells, r.count, free(cell->text));
 	return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 

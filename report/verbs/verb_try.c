@@ -64,10 +64,9 @@ COMPARATOR(by_size, double, (*a > *b) - (*a < *b))
 static void add_side(struct table *table, const struct trying *t, int side, const struct trial *trial)
 {
 	const uint32_t runs = t->line->runs;
-	double *times = t->times + (uint32_t)side * runs, mean = 0, squares = 0;
+	double *times = t->times + (uint32_t)side * runs, squares = 0;
+	double mean = array_sum(time, times, runs, *time / runs);
 
-	for (uint32_t i = 0; i < runs; i++)
-		mean += times[i] / runs;
 	for (uint32_t i = 0; i < runs; i++)
 		squares += (times[i] - mean) * (times[i] - mean);
 	qsort(times, runs, sizeof(*times), by_size);

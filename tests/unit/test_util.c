@@ -245,6 +245,35 @@ Test(util, an_item_is_found_by_what_holds_of_it)
 	cr_expect_null(list_find(one, &none, true), "an empty list has no array");
 }
 
+static void count_item(int *item, int *count)
+{
+	*count = *count * 10 + *item;
+}
+
+Test(util, what_items_own_is_freed_before_the_array)
+{
+	int *items = mem_alloc(3 * sizeof(*items)), *none = NULL, order = 0;
+
+	for (int i = 0; i < 3; i++)
+		items[i] = i + 1;
+	array_free(item, items, 3, count_item(item, &order));
+	array_free(item, none, 0, count_item(item, &order));
+	cr_expect_eq(order, 123, "each item once, in order");
+}
+
+Test(util, items_are_summed_and_counted)
+{
+	static const uint32_t numbers[] = {UINT32_MAX, 1, 0, 7};
+	static const double halves[] = {0.5, 0.25};
+	const uint32_t *none = NULL;
+
+	cr_expect_eq(array_sum(one, numbers, 4, *one), (1ull << 32) + 7, "in 64 bits");
+	cr_expect_eq(array_sum(one, numbers, 1, *one), UINT32_MAX, "no more than that many");
+	cr_expect_eq(array_sum(one, numbers, 4, *one != 0), 3, "what holds counts as one");
+	cr_expect_eq(array_sum(one, halves, 2, *one), 0.75);
+	cr_expect_eq(array_sum(one, none, 0, *one), 0);
+}
+
 Test(util, texts_begin_end_and_have)
 {
 	cr_expect(text_begins_with("pipe:[7]", "pipe:"));

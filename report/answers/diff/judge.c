@@ -35,11 +35,7 @@ struct judging {
 
 static double mean_of(const double *x, size_t count)
 {
-	double sum = 0;
-
-	for (size_t i = 0; i < count; i++)
-		sum += x[i];
-	return sum / (double)count;
+	return array_sum(one, x, count, *one) / (double)count;
 }
 
 /* ---- several runs ---- */
@@ -75,8 +71,7 @@ static void judge_rows_of_runs(struct judging *j)
 	for (size_t i = 0; i < j->count; i++)
 		if (!compare_runs(j, j->rows[i].times, least_row, &j->rows[i].change, &j->rows[i].noise))
 			j->rows[i].noise = -1;
-	for (size_t i = 0; i < j->count; i++)
-		j->ret->compared += is_compared(j, &j->rows[i]);
+	j->ret->compared += array_sum(row, j->rows, j->count, is_compared(j, row));
 	array_each(struct judged, r, j->rows, j->count) {
 		if (is_compared(j, r) && student_tail(fabs(r->change) / r->noise, freedom) <
 						 alpha_rows / 2 / (double)j->ret->compared)
@@ -155,8 +150,7 @@ static void judge_rows_by_others(struct judging *j)
 
 	for (size_t i = 0; i < j->count; i++)
 		taken[i] = !is_compared(j, &j->rows[i]);
-	for (size_t i = 0; i < j->count; i++)
-		j->ret->compared += !taken[i];
+	j->ret->compared += array_sum(item, taken, j->count, !*item);
 	while (tried < j->ret->compared / 3) {
 		double p;
 		size_t at = outlier_find(j, taken, &p);
@@ -238,8 +232,7 @@ static void judge_runs(struct judging *j)
 	struct judgement *ret = j->ret;
 
 	for (size_t k = 0; k < runs; k++)
-		for (size_t i = 0; i < j->count; i++)
-			sums[k] += j->rows[i].times[k];
+		sums[k] += array_sum(row, j->rows, j->count, row->times[k]);
 	if (j->is_by_others)
 		compare_with_others(j);
 	else

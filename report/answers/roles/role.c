@@ -297,8 +297,7 @@ void roles_make(const struct report_context *c, const struct partition *p, struc
 	ret->recorded = recorded_find(m);
 	ret->wall_ns = ret->recorded.is_part ? ret->recorded.ns : ret->run_ns;
 	helpers_find(c, p, &k.helpers);
-	for (size_t i = 0; i < m->process_count; i++)
-		ret->shims += k.helpers.is_shim[i] != 0;
+	ret->shims += array_sum(one, k.helpers.is_shim, m->process_count, *one != 0);
 	for (size_t i = 0; i < p->count; i++) {
 		const struct thread_time *t = &p->threads[i];
 		struct role *role;

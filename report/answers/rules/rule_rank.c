@@ -271,10 +271,8 @@ static bool find_straggler(struct rules *r, struct finding *f, const struct rank
 static void find_idle(struct rules *r, struct finding *f, const struct ranks_found *all, const size_t *order)
 {
 	const struct rank *median = &all->items[order[(all->names.count - 1) / 2]];
-	size_t count = 0;
+	size_t count = array_sum(item, all->items, all->names.count, rank_percent(item) >= IDLE_PERCENT);
 
-	for (size_t i = 0; i < all->names.count; i++)
-		count += rank_percent(&all->items[i]) >= IDLE_PERCENT;
 	if (rank_percent(median) >= BUSY_PERCENT || count * 2 >= all->names.count)
 		return;
 	for (size_t i = 0; i < all->names.count; i++)

@@ -278,10 +278,8 @@ enum { KERNELS, CALLS, COPIES, FILES, OS, SOURCE, OPERATORS, RANGES, SECTIONS };
 static void share_room(struct section *all, size_t room)
 {
 	static const uint8_t telling[SECTIONS] = {SOURCE, KERNELS, OPERATORS, CALLS, FILES, OS, COPIES, RANGES};
-	size_t wanted = 0;
+	size_t wanted = array_sum(item, all, SECTIONS, item->rows.count ? 2 : 0);
 
-	for (size_t i = 0; i < SECTIONS; i++)
-		wanted += all[i].rows.count ? 2 : 0;
 	for (size_t i = 0; i < SECTIONS; i++)
 		all[i].is_beside = wanted > room && all[i].title && strlen(all[i].title) <= SUMMARY_LABEL;
 	for (size_t rows = 1; rows <= TOP; rows++)
@@ -338,11 +336,7 @@ static void section_of_calls(const struct answer *s, struct section *ret)
 /* CPU time of all threads. */
 static uint64_t cpu_of_job(const struct partition *p)
 {
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < p->count; i++)
-		sum += p->threads[i].cpu_ns;
-	return sum;
+	return array_sum(thread, p->threads, p->count, thread->cpu_ns);
 }
 
 /* The launcher of a job that waits goes on looking at it, and then uses more than the job: that is no share of it. */

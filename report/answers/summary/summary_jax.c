@@ -30,8 +30,7 @@ void summary_jax(const struct report_context *context, struct buffer *out)
 
 	jax_functions_make(context, &functions);
 	jax_functions_sort(&functions);
-	for (size_t i = 0; i < functions.keys.count; i++)
-		all += jax_compile_ns(functions.keys.rows[i].more);
+	all += array_sum(row, functions.keys.rows, functions.keys.count, jax_compile_ns(row->more));
 	if (all) {
 		f = functions.keys.rows->more;
 		buffer_print(out, "%-*s ", SUMMARY_LABEL, "JAX");

@@ -82,8 +82,7 @@ static void add_parts(struct time_part *parts, size_t count, struct buffer *ret)
 	uint64_t whole = 0;
 	size_t others = 0, largest = SUMMARY_PARTS - 1;
 
-	for (size_t i = 0; i < count; i++)
-		whole += parts[i].ns;
+	whole += array_sum(part, parts, count, part->ns);
 	array_sort(parts, count, compare_parts);
 	if (whole)
 		round_percent(parts, count, whole, percent);
@@ -269,10 +268,8 @@ static bool is_shown(const struct role *r, size_t shown, size_t lines, uint64_t 
 void summary_roles(const struct report_context *c, const struct roles *roles, size_t lines, struct buffer *ret)
 {
 	size_t shown = 0, width = SUMMARY_LABEL;
-	uint64_t all = 0;
+	uint64_t all = array_sum(item, roles->items, roles->count, item->lifetime_ns);
 
-	for (size_t i = 0; i < roles->count; i++)
-		all += roles->items[i].lifetime_ns;
 	list_each(const struct role, r, roles) {
 		if (!is_shown(r, shown, lines, all))
 			continue;

@@ -309,10 +309,8 @@ static size_t bucket_count(const struct aggregate *s)
 /* Most buckets are empty. */
 static void save_buckets(const uint64_t *buckets, size_t count, struct buffer *ret)
 {
-	size_t used = 0;
+	size_t used = array_sum(bucket, buckets, count, *bucket > 0);
 
-	for (size_t i = 0; i < count; i++)
-		used += buckets[i] > 0;
 	buffer_number(ret, used);
 	for (size_t i = 0; i < count; i++) {
 		if (!buckets[i])

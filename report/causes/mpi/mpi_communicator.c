@@ -92,9 +92,7 @@ bool mpi_communicator_of(const struct mpi_communicators *c, const struct tf_oper
 
 void mpi_communicators_done(struct mpi_communicators *c)
 {
-	for (size_t i = 0; i < c->count; i++)
-		free(c->items[i].ranks);
-	free(c->items);
+	array_free(item, c->items, c->count, free(item->ranks));
 	map_done(&c->by_id);
 	*c = (struct mpi_communicators){0};
 }

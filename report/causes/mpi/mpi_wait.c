@@ -515,9 +515,7 @@ static void job_done(const struct matching *x, struct matched_job *job)
 		team_done(&job->teams[i / MPI_CLASSES][i % MPI_CLASSES]);
 	free(job->teams);
 	mpi_communicators_done(&job->communicators);
-	for (size_t i = 0; i < job->channel_count; i++)
-		free(job->channels[i].halves);
-	free(job->channels);
+	array_free(channel, job->channels, job->channel_count, free(channel->halves));
 	free(job->ranks);
 	map_done(&job->by_message);
 }

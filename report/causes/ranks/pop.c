@@ -195,9 +195,7 @@ bool pop_find_parts(const struct report_context *c, const uint64_t *borders, siz
 		if (to > from)
 			find_efficiencies(&all, from, to, &ret[i]);
 	}
-	for (size_t i = 0; i < all.count; i++)
-		free(all.items[i].calls);
-	free(all.items);
+	array_free(item, all.items, all.count, free(item->calls));
 	interner_done(&all.delays.texts);
 	delays_done(&all.delays);
 	return has;

@@ -19,13 +19,11 @@ void delays_done(struct delays *d)
 	struct map *maps[] = {&d->lane_of, &d->group_of, &d->part_of, &d->lane_part_of, &d->line_of, &d->windows,
 			      &d->stacks, &d->kinds, &d->workers};
 
-	for (size_t i = 0; i < d->lane_count; i++)
-		free(d->lanes[i].waits);
+	array_free(one, d->lanes, d->lane_count, free(one->waits));
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
 		map_done(maps[i]);
 	attribution_done(&d->attribution);
 	usages_free(d->usages);
-	free(d->lanes);
 	free(d->waits);
 	free(d->groups);
 	free(d->spans);
@@ -277,8 +275,7 @@ static size_t waiting_ranks(const struct delays *d, uint32_t group)
 			ns[d->waits[i].waiting] += d->waits[i].late_ns - d->waits[i].start_ns;
 	for (size_t i = 0; i < d->lane_count; i++)
 		longest = ns[i] > longest ? ns[i] : longest;
-	for (size_t i = 0; i < d->lane_count; i++)
-		count += ns[i] && ns[i] >= longest / 100 * WAITED_PERCENT;
+	count += array_sum(item, ns, d->lane_count, *item && *item >= longest / 100 * WAITED_PERCENT);
 	free(ns);
 	count = count < most ? count : most;
 	return count ? count : 1;

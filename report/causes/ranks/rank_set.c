@@ -95,8 +95,7 @@ static bool is_host(const struct rank_set *s)
 	const struct delays *d = s->delays;
 	size_t machine = d->lanes[s->lanes[0]].image->machine, there = 0;
 
-	for (size_t i = 0; i < d->lane_count; i++)
-		there += d->lanes[i].image->machine == machine;
+	there += array_sum(lane, d->lanes, d->lane_count, lane->image->machine == machine);
 	for (size_t i = 0; i < s->count; i++)
 		if (d->lanes[s->lanes[i]].image->machine != machine)
 			return false;

@@ -42,8 +42,7 @@ bool rank_usage_waited(const struct rank_set *s, const struct rank_part *p)
 	double members = 0, all = 0;
 	uint64_t cpu;
 
-	for (size_t i = 0; i < s->count; i++)
-		members += (double)delay_of(d, d->lanes[s->lanes[i]].image, &cpu);
+	members += array_sum(lane, s->lanes, s->count, (double)delay_of(d, d->lanes[*lane].image, &cpu));
 	for (size_t i = 0; i < d->lane_count; i++)
 		all += (double)delay_of(d, d->lanes[i].image, &cpu);
 	if (members * 2 < p->path_ns)
@@ -71,8 +70,7 @@ uint64_t rank_usage_faults(const struct rank_set *s, const struct cause_choice *
 		faults[i] = faults_of(d, d->lanes[i].image);
 	order = places_in_order(d->lane_count, compare_ratios, faults);
 	usual = d->lane_count ? faults[order[(d->lane_count - 1) / 2]] : 0;
-	for (size_t i = 0; i < s->count; i++)
-		more += faults[s->lanes[i]] > usual ? faults[s->lanes[i]] - usual : 0;
+	more += array_sum(lane, s->lanes, s->count, faults[*lane] > usual ? faults[*lane] - usual : 0);
 	for (size_t i = 0; i < d->part_count; i++)
 		path_ns += c->chosen[i] ? d->parts[i].path_ns : 0;
 	free(faults);

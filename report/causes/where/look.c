@@ -315,12 +315,10 @@ static bool is_this_machine(uint32_t machine)
 
 void look_process_done(struct look_process *p)
 {
-	for (size_t k = 0; k < p->module_count; k++)
-		free(p->modules[k].path);
+	array_free(one, p->modules, p->module_count, free(one->path));
 	for (size_t k = 0; k < p->descriptor_count; k++)
 		free(p->descriptors[k].link);
-	for (size_t k = 0; k < p->thread_count; k++)
-		free(p->threads[k].python);
+	array_free(one, p->threads, p->thread_count, free(one->python));
 	for (size_t k = 0; k < p->task_count; k++) {
 		free(p->tasks[k].frames);
 		free(p->tasks[k].raised);
@@ -330,11 +328,9 @@ void look_process_done(struct look_process *p)
 	free(p->sockets);
 	free(p->children);
 	free(p->python_note);
-	free(p->modules);
 	free(p->memories);
 	free(p->codes);
 	free(p->descriptors);
-	free(p->threads);
 	free(p->locks);
 	free(p->arguments);
 }
@@ -470,9 +466,7 @@ bool look_read(const struct where_file *file, uint64_t request, struct look *ret
 
 void look_done(struct look *l)
 {
-	for (size_t i = 0; i < l->count; i++)
-		look_process_done(&l->processes[i]);
-	free(l->processes);
+	array_free(process, l->processes, l->count, look_process_done(process));
 	*l = (struct look){0};
 }
 

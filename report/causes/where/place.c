@@ -366,10 +366,8 @@ void where_place_done(struct where_place *p)
 		where_stack_done(&p->items[i].last);
 		where_wait_done(&p->items[i].wait);
 	}
-	for (size_t i = 0; i < p->look_count; i++)
-		look_done(&p->looks[i]);
+	array_free(one, p->looks, p->look_count, look_done(one));
 	free(p->items);
-	free(p->looks);
 	if (p->files && !p->borrows_files)
 		where_files_free(p->files);
 	*p = (struct where_place){0};

@@ -57,10 +57,8 @@ static bool is_alone(const struct nccl_lasts *all, const struct nccl_last *last,
 void where_nccl_find(const struct where_place *p, struct where_item **items, size_t count)
 {
 	struct nccl_lasts all = {0};
-	size_t waiting = 0;
+	size_t waiting = array_sum(one, items, count, waits_for_gpu(*one));
 
-	for (size_t i = 0; i < count; i++)
-		waiting += waits_for_gpu(items[i]);
 	for (size_t i = 0; i < count && waiting; i++) {
 		all.item = i;
 		if (items[i] && items[i]->image)

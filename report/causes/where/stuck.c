@@ -110,9 +110,7 @@ uint32_t stuck_solve(struct stuck_node *nodes, size_t count)
 void stuck_free(struct stuck_node *nodes, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		for (size_t k = 0; k < nodes[i].count; k++)
-			free(nodes[i].waits[k].wakers);
-		free(nodes[i].waits);
+		array_free(wait, nodes[i].waits, nodes[i].count, free(wait->wakers));
 	}
 	free(nodes);
 }

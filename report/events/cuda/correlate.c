@@ -539,9 +539,7 @@ static void correlate_all(struct correlation *s)
 	for (size_t k = 0; k < t->thread_count; k++)
 		if (host_calls_may_request(&t->threads[k]))
 			visit_idle_calls(s, k);
-	for (size_t k = 0; k < t->thread_count; k++)
-		bits_done(&s->met[k]);
-	free(s->met);
+	array_free(item, s->met, t->thread_count, bits_done(item));
 	host_calls_done(&s->calls);
 	free(s->ids);
 	free(s->epochs);

@@ -97,9 +97,7 @@ static void file_read(const struct model *m, const struct energy_file *f, struct
 		if (r.kind == TF_ENERGY_VALUES && r.size >= sizeof(struct tf_energy_values))
 			values_add(m, c, places_of(&sets, &count, r.source), f->machine, content, r.size);
 	}
-	for (size_t i = 0; i < count; i++)
-		free(sets[i].items);
-	free(sets);
+	array_free(one, sets, count, free(one->items));
 }
 
 COMPARATOR(compare_points, struct counter_point, order_of(a->ns, b->ns))

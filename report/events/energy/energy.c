@@ -24,9 +24,7 @@ static void energies_done(void *state)
 {
 	struct energies *e = state;
 
-	for (size_t i = 0; i < e->count; i++)
-		free(e->items[i].points);
-	free(e->items);
+	array_free(item, e->items, e->count, free(item->points));
 }
 
 static const struct attachment_kind energies_kind = {sizeof(struct energies), energies_done};

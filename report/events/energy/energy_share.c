@@ -30,9 +30,7 @@ static void shares_done(void *state)
 {
 	struct energy_shares *s = state;
 
-	for (size_t i = 0; i < s->count; i++)
-		free(s->items[i].intervals);
-	free(s->items);
+	array_free(item, s->items, s->count, free(item->intervals));
 	map_done(&s->devices);
 	map_done(&s->operations);
 }

@@ -197,8 +197,7 @@ static void end_starts(struct range_walk *w, uint64_t last, struct nvtx_counts *
 		counts->unmatched_starts++;
 		close_range(w, &w->starts[slot->value], last, false, NULL, NULL);
 	}
-	for (size_t i = 0; i < w->ends.size; i++)
-		counts->unmatched_ends += w->ends.slots[i].used && !w->ends.slots[i].b;
+	counts->unmatched_ends += array_sum(one, w->ends.slots, w->ends.size, one->used && !one->b);
 }
 
 static void walk_image(const struct image *image, struct nvtx_counts *counts, void *context,

@@ -142,9 +142,7 @@ void callers_find(const struct report_context *c, const struct caller_query *que
 	read_stacks(&k, c->symbols);
 	for (size_t i = 0; i < count; i++)
 		conclude(&k, i);
-	for (size_t i = 0; i < k.item_count; i++)
-		buffer_done(&k.items[i].text);
-	free(k.items);
+	array_free(item, k.items, k.item_count, buffer_done(&item->text));
 	free(k.times);
 	map_done(&k.known);
 	map_done(&k.known_callers);

@@ -94,11 +94,7 @@ static size_t lines_rank_stacks(struct lines_pass *w, struct ranked *ret, uint64
 /* Whether that many rows precede all rows that this line can have: a row has at most the values of its line. */
 static bool has_before(const struct lines *l, size_t wanted, const uint64_t *line)
 {
-	size_t before = 0;
-
-	for (size_t i = 0; i < l->count; i++)
-		before += compare_line_values(l->values[i].of, line) <= 0;
-	return before >= wanted;
+	return array_sum(value, l->values, l->count, compare_line_values(value->of, line) <= 0) >= wanted;
 }
 
 void lines_top(const struct report_context *context, size_t wanted, const struct lines_filter *filter,

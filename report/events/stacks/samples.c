@@ -120,9 +120,7 @@ void unsampled_find(const struct model *m, struct unsampled *ret)
 
 void unsampled_done(struct unsampled *u)
 {
-	for (size_t i = 0; i < u->count; i++)
-		free(u->items[i].text);
-	free(u->items);
+	array_free(item, u->items, u->count, free(item->text));
 }
 
 /* Of which processes, and from when on; the recorder's notes begin with "from here on, " if they had samples before. */

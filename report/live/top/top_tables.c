@@ -134,8 +134,7 @@ static void steps_fill(struct top *l, struct table *t)
 
 		if (!is_live(l, s->image))
 			continue;
-		for (size_t k = 0; k < s->count; k++)
-			sum += s->items[k].end_ns - s->items[k].start_ns;
+		sum += array_sum(item, s->items, s->count, item->end_ns - item->start_ns);
 		table_cells(t, s->image->pid, image_rank(s->image), l->model.machines[s->image->machine].host,
 			    step_sources[s->source], s->count,
 			    seconds > 0 ? round_to_tenth((double)s->count / seconds) : 0,

@@ -228,9 +228,7 @@ void image_done(struct image *image)
 	free(image->executable);
 	free(image->command);
 	free(image->variables);
-	for (size_t i = 0; i < image->short_count; i++)
-		free(image->shorts[i].name);
-	free(image->shorts);
+	array_free(one, image->shorts, image->short_count, free(one->name));
 }
 
 uint64_t model_end_ns(const struct model *m)

@@ -84,15 +84,9 @@ void model_done(struct model *m)
 		free(m->ranges[i].items);
 		free(m->ranges[i].is_cancelled);
 	}
-	for (size_t i = 0; i < m->usage_count; i++)
-		free(m->usages[i].items);
-	free(m->usages);
-	for (size_t i = 0; i < m->where_count; i++)
-		free(m->wheres[i].bytes);
-	free(m->wheres);
-	for (size_t i = 0; i < m->energy_count; i++)
-		free(m->energies[i].bytes);
-	free(m->energies);
+	array_free(usage, m->usages, m->usage_count, free(usage->items));
+	array_free(one, m->wheres, m->where_count, free(one->bytes));
+	array_free(energy, m->energies, m->energy_count, free(energy->bytes));
 	attachments_done(&m->attachments);
 	map_done(&m->by_nonce);
 	map_done(&m->machine_by_name);

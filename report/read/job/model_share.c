@@ -55,8 +55,7 @@ static void set_owners(struct files *l, size_t processes)
 {
 	uint64_t all = 0, before = 0;
 
-	for (size_t i = 0; i < l->count; i++)
-		all += file_is_trace(&l->items[i]) ? l->items[i].size + TF_PAGE : 0;
+	all += array_sum(item, l->items, l->count, file_is_trace(item) ? item->size + TF_PAGE : 0);
 	list_each(struct file, f, l) {
 		uint64_t size = file_is_trace(f) ? f->size + TF_PAGE : 0;
 

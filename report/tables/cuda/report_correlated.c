@@ -15,10 +15,8 @@ static void correlated_add_row(void *arg, const struct correlated *c)
 	struct context *x = arg;
 	const struct clock_map *clock = &x->model->machines[c->image->machine].clock;
 	const struct function *f = c->thread ? trace_function(c->image->trace, c->event.id) : NULL;
-	uint64_t device_ns = 0;
+	uint64_t device_ns = array_sum(record, c->records, c->record_count, record->duration_ns);
 
-	for (size_t i = 0; i < c->record_count; i++)
-		device_ns += c->records[i].duration_ns;
 	table_cells(x->table, cell_if(f, model_since_origin(x->model, clock_map_ns(clock, event_start(&c->event)))),
 		    cell_if(f, clock_map_duration(clock, c->event.duration)), c->image->pid,
 		    cell_if(f, f ? c->thread->tid : 0), f ? f->name : "", cell_if(c->record_count, c->correlation),

@@ -112,8 +112,7 @@ static void roofline_fill(struct roofline *r, struct table *table)
 	uint64_t all = r->other_ns;
 
 	aggregate_sort_by(&r->keys, roofs_in_order);
-	for (size_t i = 0; i < r->keys.count; i++)
-		all += ((const struct roof *)r->keys.rows[i].more)->ns;
+	all += array_sum(one, r->keys.rows, r->keys.count, ((const struct roof *)one->more)->ns);
 	array_each(const struct aggregate_row, row, r->keys.rows, r->keys.count) {
 		const struct roof *roof = row->more;
 

@@ -17,8 +17,7 @@ void report_jax_sum(const struct report_context *c, struct table *table)
 		  COL_LINE, COL_CHANGED);
 	jax_functions_make(c, &functions);
 	jax_functions_sort(&functions);
-	for (size_t i = 0; i < functions.keys.count; i++)
-		all += jax_compile_ns(functions.keys.rows[i].more);
+	all += array_sum(one, functions.keys.rows, functions.keys.count, jax_compile_ns(one->more));
 	array_each(const struct aggregate_row, row, functions.keys.rows, functions.keys.count) {
 		const struct jax_function *f = row->more;
 		size_t field = by_key_cell(c, table, row);

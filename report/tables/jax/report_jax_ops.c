@@ -143,8 +143,7 @@ static void ops_fill(struct jax_ops *o, struct table *table)
 	uint64_t all = 0;
 
 	aggregate_sort_by(&o->keys, ops_in_order);
-	for (size_t i = 0; i < o->keys.count; i++)
-		all += ((const struct op_sum *)o->keys.rows[i].more)->device_ns;
+	all += array_sum(one, o->keys.rows, o->keys.count, ((const struct op_sum *)one->more)->device_ns);
 	array_each(const struct aggregate_row, row, o->keys.rows, o->keys.count) {
 		const struct op_sum *s = row->more;
 

@@ -91,9 +91,7 @@ static void heap_rows_gather(const struct report_context *c, struct heap_rows *r
 
 static void heap_rows_done(struct heap_rows *r)
 {
-	for (size_t i = 0; i < r->heap_count; i++)
-		heap_done(&r->heaps[i]);
-	free(r->heaps);
+	array_free(one, r->heaps, r->heap_count, heap_done(one));
 	free(r->items);
 }
 

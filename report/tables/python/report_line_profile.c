@@ -125,10 +125,8 @@ static double mib(int64_t kib)
 static void function_rows(const struct aggregate_row *rows, size_t count, bool is_memory,
 			  const struct texts *lines, struct table *table)
 {
-	uint64_t all = 0;
+	uint64_t all = array_sum(one, rows, count, ((const struct line_sum *)one->more)->ns);
 
-	for (size_t i = 0; i < count; i++)
-		all += ((const struct line_sum *)rows[i].more)->ns;
 	array_each(const struct aggregate_row, row, rows, count) {
 		const struct line_sum *s = row->more;
 		bool has_text = s->line && s->line <= lines->count;

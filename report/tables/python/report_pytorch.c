@@ -233,8 +233,7 @@ static void pytorch_add_correlated(void *context, const struct correlated *k)
 	if (!k->thread || !k->record_count)
 		return;
 	o->gpu = 0;
-	for (size_t i = 0; i < k->record_count; i++)
-		o->gpu += k->records[i].duration_ns;
+	o->gpu += array_sum(record, k->records, k->record_count, record->duration_ns);
 	o->innermost = NULL;
 	attribute_ranges(&o->tree, k, o, add_gpu);
 	if (!o->innermost)

@@ -250,8 +250,7 @@ static uint64_t count_user_calls(const struct model *m, const struct image *imag
 	const struct trace *t = image->trace;
 	uint64_t calls = 0;
 
-	for (size_t i = 0; i < t->counter_count; i++)
-		calls += own_cost_user_calls(m, image, &t->counters[i].sum);
+	calls += array_sum(counter, t->counters, t->counter_count, own_cost_user_calls(m, image, &counter->sum));
 	return calls;
 }
 

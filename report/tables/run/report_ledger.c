@@ -187,7 +187,6 @@ void ledger_totals(const struct model *m, struct ledger_totals *ret)
 				      .below = f.counts[LEDGER_BELOW],
 				      .lost = f.counts[LEDGER_LOST] + torn_of(f.counts) + device_lost_of(f.counts),
 				      .own_ns = whole_of(own_cost_ns(&f.own))};
-	for (size_t i = 0; i < m->run_count; i++)
-		ret->launcher_ns += m->runs[i].cost.launcher_ns;
+	ret->launcher_ns += array_sum(run, m->runs, m->run_count, run->cost.launcher_ns);
 	add_missing(m, &f, false, &ret->missing);
 }

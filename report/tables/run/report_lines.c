@@ -105,11 +105,7 @@ static void value_cells(const struct report_context *c, const struct line_values
 
 static uint64_t total_of(const struct lines *l)
 {
-	uint64_t all = 0;
-
-	for (size_t i = 0; i < l->count; i++)
-		all += l->values[i].of[LINE_TOTAL];
-	return all;
+	return array_sum(value, l->values, l->count, value->of[LINE_TOTAL]);
 }
 
 /* ---- the table ---- */
@@ -355,8 +351,7 @@ void report_line_shares(const struct report_context *c, struct table *table)
 	table_has(table, COL_TIME_PERCENT, COL_PYTHON_PERCENT, COL_NATIVE_PERCENT, COL_SYSTEM_PERCENT, COL_GPU_TIME_NS,
 		  COL_ALLOCATED_MB, COL_COPIED_MB, COL_MOVED_MB, COL_HOST_ALLOCATED_MB, COL_LINE, COL_FUNCTION);
 	table->hides_zeros = true;
-	for (size_t i = 0; i < lines.count; i++)
-		all += shares_of(&lines.values[i], shares);
+	all += array_sum(value, lines.values, lines.count, shares_of(value, shares));
 	order = lines_order(c, &lines);
 	for (size_t i = 0; i < lines.count; i++)
 		if (!is_of_helpers(&lines.values[order[i]]))

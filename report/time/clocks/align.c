@@ -149,8 +149,7 @@ void align_choose_meetings(struct align *a)
 {
 	size_t parts = 0, most = MEETINGS;
 
-	for (size_t i = 0; i < a->team_count; i++)
-		parts += a->teams[i]->count > 1 ? a->teams[i]->count : 0;
+	parts += array_sum(one, a->teams, a->team_count, (*one)->count > 1 ? (*one)->count : 0);
 	while (most > MEETINGS_LEAST && parts * most * sizeof(struct meeting) > MEETINGS_BYTES)
 		most /= 2;
 	for (size_t i = 0; i < a->team_count; i++) {
@@ -354,9 +353,7 @@ static void methods_done(void *state)
 {
 	struct methods *methods = state;
 
-	for (size_t i = 0; i < methods->count; i++)
-		free(methods->items[i]);
-	free(methods->items);
+	array_free(item, methods->items, methods->count, free(*item));
 }
 
 static const struct attachment_kind methods_kind = {sizeof(struct methods), methods_done};
@@ -419,17 +416,13 @@ void align_place(struct align *a)
 void align_end(struct align *a)
 {
 	for (size_t i = 0; i < a->team_count; i++) {
-		for (size_t k = 0; k < a->teams[i]->count; k++)
-			free(a->teams[i]->parts[k].meetings);
-		free(a->teams[i]->parts);
+		array_free(part, a->teams[i]->parts, a->teams[i]->count, free(part->meetings));
 		map_done(&a->teams[i]->by_side);
 		map_done(&a->teams[i]->ranks);
 		free(a->teams[i]);
 	}
-	for (size_t i = 0; i < a->side_count; i++)
-		buffer_done(&a->sides[i].how);
+	array_free(one, a->sides, a->side_count, buffer_done(&one->how));
 	free(a->teams);
-	free(a->sides);
 	free(a->side_of);
 	free(a->bounds);
 	map_done(&a->by_id);

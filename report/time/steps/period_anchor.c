@@ -104,8 +104,7 @@ uint64_t period_usual_length(struct period_search *s, uint32_t first, uint32_t i
 	for (uint32_t i = 0; i < intervals; i++)
 		s->lengths[i] = period_duration(s, s->places[first + i], s->places[first + i + 1]);
 	sort_numbers(s->lengths, intervals);
-	for (uint32_t i = 0; i < count; i++)
-		all += s->lengths[i];
+	all += array_sum(length, s->lengths, count, *length);
 	for (half = all / 2; at + 1 < count && half >= s->lengths[at]; at++)
 		half -= s->lengths[at];
 	return s->lengths[at];
@@ -120,8 +119,7 @@ static void rate(struct period_search *s, struct anchor *a)
 	s->present[a->what] = s->once[a->what] = a->intervals;
 	most = period_usual_length(s, a->first, a->intervals);
 	most = most < UINT64_MAX / LONG ? most * LONG : UINT64_MAX;
-	for (uint32_t i = 0; i < a->intervals; i++)
-		covered += s->lengths[i] < most ? s->lengths[i] : most;
+	covered += array_sum(length, s->lengths, a->intervals, *length < most ? *length : most);
 	a->coverage = (double)covered / (double)s->lifetime_ns;
 	for (uint32_t i = 0; i < s->whats; i++) {
 		double part = (double)s->present[i] / a->intervals;

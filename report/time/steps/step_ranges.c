@@ -156,9 +156,7 @@ bool steps_of_ranges(const struct report_context *c, const struct image *image, 
 		if (best->role == NAMED_OPTIMIZER)
 			end_steps(ret);
 	}
-	for (size_t i = 0; i < all.count; i++)
-		free(all.items[i].series.items);
-	free(all.items);
+	array_free(item, all.items, all.count, free(item->series.items));
 	map_done(&all.known);
 	return best;
 }

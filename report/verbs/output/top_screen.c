@@ -199,10 +199,8 @@ static void draw_head(const struct top *t, struct buffer *line)
 	time_t now = (time_t)(t->at_ns / 1000000000u);
 	struct tm tm;
 	char when[16];
-	double cpu = 0;
+	double cpu = array_sum(one, t->processes, t->count, one->cpu_percent > 0 ? one->cpu_percent : 0);
 
-	for (size_t i = 0; i < t->count; i++)
-		cpu += t->processes[i].cpu_percent > 0 ? t->processes[i].cpu_percent : 0;
 	localtime_r(&now, &tm);
 	strftime(when, sizeof(when), "%H:%M:%S", &tm);
 	buffer_print(line, "pillion top %s  %zu process%s  CPU %.1f %%", when, t->count, t->count == 1 ? "" : "es",
