@@ -13,7 +13,7 @@
 
 void answer_begin(const struct report_context *c, size_t most, struct answer *ret)
 {
-	*ret = (struct answer){.context = *c, .has_events = true, .is_read = true,
+	*ret = (struct answer){.context = *c, .has_events = true,
 			       .found = mem_alloc(most * sizeof(*ret->found) + 1)};
 	ret->rules.context = &ret->context;
 }
@@ -57,6 +57,13 @@ void answer_finish(struct answer *a, bool has_first)
 		find_callers(a);
 }
 
+static void set_detail(struct answer *a, enum detail most)
+{
+	a->has_events = !a->context.model->has_profile;
+	a->is_large = a->context.model->written_bytes > ANALYZE_BYTES;
+	a->rules.detail = most == DETAIL_ALL && (a->is_large || !a->has_events) ? DETAIL_TOTALS : most;
+}
+
 void answer_briefly(const struct report_context *c, struct answer *ret)
 {
 	struct report_context totals = *c;
@@ -64,11 +71,8 @@ void answer_briefly(const struct report_context *c, struct answer *ret)
 	totals.totals_only = true;
 	totals.by = BY_NOTHING;
 	answer_begin(&totals, rule_count, ret);
-	ret->has_events = !c->model->has_profile;
-	ret->is_large = c->model->written_bytes > ANALYZE_BYTES;
-	ret->is_read = ret->has_events && !ret->is_large;
-	ret->rules.has_no_calls = ret->rules.has_no_causes = !ret->is_read;
-	for (size_t i = 0; i < rule_count && ret->is_read; i++)
+	set_detail(ret, DETAIL_ALL);
+	for (size_t i = 0; i < rule_count && ret->rules.detail == DETAIL_ALL; i++)
 		if (!(rule_list[i].flags & (RULE_NSYS | RULE_ENDED))) /* the summary begins with these */
 			answer_run(ret, &rule_list[i]);
 	answer_finish(ret, ret->has_events);
@@ -77,10 +81,7 @@ void answer_briefly(const struct report_context *c, struct answer *ret)
 void answer_end(const struct report_context *c, struct answer *ret)
 {
 	answer_begin(c, 0, ret);
-	ret->has_events = !c->model->has_profile;
-	ret->is_large = c->model->written_bytes > ANALYZE_BYTES;
-	ret->rules.has_no_calls = ret->rules.has_no_causes = ret->rules.has_no_lines = true;
-	ret->is_read = false;
+	set_detail(ret, DETAIL_DEATH);
 	answer_finish(ret, false);
 }
 

@@ -17,7 +17,6 @@ struct answer {
 	struct costs *costs;
 	bool has_events; /* false: --mode=profile, so that there are neither roles nor findings */
 	bool is_large;	/* what needs all events is left to `pillion analyze` */
-	bool is_read; /* neither is: there are rules, what repairs would save, and lines */
 };
 
 /* Without any rule. `most`: of them may be run. */

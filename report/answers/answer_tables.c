@@ -169,7 +169,7 @@ static void gpu_table(struct answer *a, struct table *t)
 	struct device_shares shares;
 
 	table_has(t, COL_KIND, COL_TIME_NS, COL_SHARE_PERCENT);
-	if (!a->is_read)
+	if (a->rules.detail != DETAIL_ALL)
 		return;
 	summary_device_shares(&a->context, rules_gaps(&a->rules), a->roles->recorded.is_part, &shares);
 	for (size_t i = 0; shares.wall_ns && i < DEVICE_SHARES; i++) {
@@ -220,7 +220,7 @@ static void lines_table(struct answer *a, struct table *t)
 	SCOPED_MEMORY size_t *order = NULL;
 
 	table_has(t, COL_LINE, COL_FUNCTION, COL_CPU_NS, COL_GPU_NS, COL_CUDA_CALLS_NS, COL_OFF_CPU_NS);
-	if (!a->is_read)
+	if (a->rules.detail != DETAIL_ALL)
 		return;
 	answer_lines(a, LINES, &l);
 	order = lines_order(c, &l);

@@ -23,8 +23,7 @@ void fix_first_cause_done(struct fix_first_cause *cause);
 /* Of causes at one line, one stays. Takes ownership of the cause. */
 void fix_first_propose(struct choice *k, struct fix_first_cause *cause);
 
-/* Whether a function of a library is one of those that a rule's edit removes ("frames~reduction.py:dumps|..."): then it
- * is in that price. */
+/* Whether a function of a library is one of those that a rule's repair removes: then it is in that price. */
 bool fix_first_removes(const struct fix_first *all, const struct own_function *f);
 
 /* spine_cause.c: the places where a role computes. False: no samples tell them. */

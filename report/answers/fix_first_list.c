@@ -123,35 +123,12 @@ static void join_causes(struct fix_first_cause *kept, struct fix_first_cause *ad
 	fix_first_cause_done(added);
 }
 
-/* "multiprocessing/reduction.py:dumps", of that length. */
-static bool is_function(const char *text, size_t length, const struct own_function *f)
-{
-	SCOPED(buffer) file = {0};
-	const char *colon = memrchr(text, ':', length);
-
-	if (!colon || strlen(f->name) != (size_t)(text + length - colon) - 1)
-		return false;
-	buffer_print(&file, "/%.*s", (int)(colon - text), text);
-	return text_ends_with(f->file, file.data) && !strncmp(f->name, colon + 1, strlen(f->name));
-}
-
 bool fix_first_removes(const struct fix_first *all, const struct own_function *f)
 {
-	static const char frames[] = "frames~";
-
-	array_each(const struct fix_first_cause, cause, all->items, all->count) {
-		const char *at = buffer_string(&cause->edit);
-
-		at = cause->finding && text_begins_with(at, frames) ? at + strlen(frames) : "";
-		for (size_t length; *at; at += length + (at[length] == '|')) {
-			length = strcspn(at, "|=");
-			if (is_function(at, length, f))
-				return true;
-			if (at[length] == '=')
-				break;
-		}
-	}
-	return false;
+	return list_find(cause, all,
+			 cause->finding && list_find(removed, &cause->finding->removed,
+						     text_ends_with(f->file, removed->file) &&
+							     !strcmp(f->name, removed->name)));
 }
 
 /* By how much the saving of another run may be larger. */

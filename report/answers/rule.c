@@ -67,6 +67,7 @@ void finding_done(struct finding *f)
 	buffer_done(&f->text);
 	buffer_done(&f->called_from);
 	buffer_done(&f->edit);
+	array_free(item, f->removed.items, f->removed.count, own_function_done(item));
 }
 
 int findings_by_cost(size_t left, size_t right, const void *findings)
@@ -85,7 +86,7 @@ const struct gaps *rules_gaps(struct rules *rules)
 
 struct causality *rules_causes(struct rules *rules)
 {
-	if (!rules->causes && !rules->has_no_causes)
+	if (!rules->causes && !rules->has_no_causes && rules->detail == DETAIL_ALL)
 		rules->causes = causes_find(rules->context);
 	rules->has_no_causes = !rules->causes;
 	return rules->causes;
@@ -98,8 +99,8 @@ const struct job_time *rules_time(struct rules *rules)
 	if (t)
 		return t;
 	t = rules->time = mem_alloc(sizeof(*t));
-	recorded_partition(rules->context, !rules->has_no_calls, &t->partition);
-	roles_make(rules->context, &t->partition, rules_causes(rules), !rules->has_no_lines, &t->roles);
+	recorded_partition(rules->context, rules->detail == DETAIL_ALL, &t->partition);
+	roles_make(rules->context, &t->partition, rules_causes(rules), rules->detail != DETAIL_DEATH, &t->roles);
 	pressures_find(rules->context, &t->partition, &t->pressures);
 	return t;
 }

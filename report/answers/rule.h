@@ -12,9 +12,15 @@
 #include "report/events/cuda/gap.h"
 #include "report/events/stacks/caller.h"
 #include "report/names/attribution.h"
+#include "report/names/own_stack.h"
 #include "report/time/pressure.h"
 
 enum verdict { VERDICT_CLEAN, VERDICT_FOUND, VERDICT_UNCHECKED };
+
+struct removed_functions {
+	struct own_function *items; /* their files from the last slash but one: "/multiprocessing/reduction.py" */
+	size_t count, capacity;
+};
 
 struct finding {
 	const struct rule *rule;
@@ -27,6 +33,7 @@ struct finding {
 	bool has_price_of_work; /* the saving is that of a line that computes less: set with it */
 	bool is_certain; /* despite RULE_PART: all of the cost could be saved */
 	struct buffer edit; /* what stands for the repair, as `whatif` takes it; empty: it follows from the line */
+	struct removed_functions removed; /* those of libraries that the repair removes */
 	const struct role *awaited; /* for which its calls wait; NULL: not known */
 	size_t awaited_at;	    /* in the text: from here on it says where that computes */
 	uint64_t cost_ns;   /* the most time that it cost the run */
@@ -41,15 +48,18 @@ struct job_time {
 	struct pressures pressures;
 };
 
+/* How much of the events is read. TOTALS: the time of threads is not divided among calls, see partition_make, and there
+ * are no causes. DEATH: nor do roles have lines of their samples, nor has what died one that it recorded last. */
+enum detail { DETAIL_ALL, DETAIL_TOTALS, DETAIL_DEATH };
+
 /* State that the rules of one run share. */
 struct rules {
 	const struct report_context *context;
 	struct causality *causes; /* see rules_causes */
-	bool has_no_causes; /* the capture has none, or is so large that they are left to `pillion analyze` */
+	enum detail detail;
+	bool has_no_causes; /* the capture has none */
 	struct gaps *gaps; /* built by the first rule that needs them, see rules_gaps */
 	struct job_time *time;
-	bool has_no_calls; /* the partition is not divided among calls, see partition_make */
-	bool has_no_lines; /* neither the roles have lines of their samples, nor what died one that it recorded last */
 	enum { CALLS_UNKNOWN, CALLS_NONE, CALLS_SOME } calls; /* whether there are CUDA calls, set by rule_has_calls */
 	struct steady *steady; /* by image, see rule_steady */
 	struct map polls; /* (stack, image) -> 1 + the answer of rule_polls */
@@ -94,7 +104,7 @@ bool finding_is_end(const struct finding *f);
 /* For places_in_order: the costliest first, then in the order given. */
 int findings_by_cost(size_t left, size_t right, const void *findings);
 void rules_done(struct rules *rules);
-/* The graph of causes; NULL: see has_no_causes. */
+/* The graph of causes; NULL: see has_no_causes and enum detail. */
 struct causality *rules_causes(struct rules *rules);
 const struct gaps *rules_gaps(struct rules *rules);
 const struct job_time *rules_time(struct rules *rules);

@@ -15,13 +15,15 @@ void own_stacks_init(struct own_stacks *o, struct symbols *symbols)
 	texts_add(&o->texts, "%s", "");
 }
 
+void own_function_done(struct own_function *f)
+{
+	free(f->name);
+	free(f->file);
+}
+
 void own_stacks_done(struct own_stacks *o)
 {
-	for (size_t i = 0; i < o->function_count; i++) {
-		free(o->functions[i].name);
-		free(o->functions[i].file);
-	}
-	free(o->functions);
+	array_free(function, o->functions, o->function_count, own_function_done(function));
 	free(o->frames);
 	free(o->stacks);
 	free(o->read);

@@ -13,6 +13,8 @@ struct own_function {
 	char *file;   /* "": not known */
 };
 
+void own_function_done(struct own_function *f);
+
 struct own_frame {
 	uint32_t function, line; /* line 0: not known */
 };

@@ -30,7 +30,7 @@ struct transfers {
 	struct aggregate aggregate;
 	struct map known; /* (stack, image) -> 1 + flags */
 	struct map named; /* likewise, whose function is in `functions` */
-	struct texts functions; /* of libraries, that serialize what is sent, or read it; see name_function */
+	struct removed_functions functions; /* of libraries, that serialize what is sent, or read it */
 	struct transfer_sum *sums; /* by process */
 };
 
@@ -47,20 +47,20 @@ static bool is_wait(const char *file, const char *function)
 	return text_has(file, "/multiprocessing/connection.py") && !strcmp(function, "wait");
 }
 
-/* "multiprocessing/reduction.py:dumps": a file of the user's may have the same name. */
-static void name_function(const char *file, const char *function, struct buffer *ret)
+/* Of a file of is_transfer_file(), with its folder: a file of the user's may have the same name. */
+static char *file_in_folder(const char *file)
 {
-	const char *from = path_name(file);
+	const char *from = path_name(file) - 1;
 
-	for (from -= from > file; from > file && from[-1] != '/'; from--)
+	while (*--from != '/')
 		;
-	buffer_print(ret, "%s:%s", from, function);
+	return mem_copy_text(from, strlen(from));
 }
 
 /* Frames of serialization, inside of which there is none of the user's code. */
 struct transfer_reading {
 	bool is_transfer, is_users, is_other; /* is_other: an import, or waits */
-	struct buffer *name; /* NULL, or of the innermost function of serialization */
+	struct own_function *named; /* NULL, or the innermost function of serialization */
 };
 
 static void read_transfer(void *context, const char *file, const char *function)
@@ -68,8 +68,8 @@ static void read_transfer(void *context, const char *file, const char *function)
 	struct transfer_reading *r = context;
 
 	r->is_other |= attribution_is_import(file, function) || is_wait(file, function);
-	if (r->name && !r->is_users && !r->is_transfer && is_transfer_file(file))
-		name_function(file, function, r->name);
+	if (r->named && !r->is_users && !r->is_transfer && is_transfer_file(file))
+		*r->named = (struct own_function){mem_copy_text(function, strlen(function)), file_in_folder(file)};
 	r->is_transfer |= !r->is_users && is_transfer_file(file);
 	r->is_users |= !attribution_is_library(file);
 }
@@ -106,16 +106,18 @@ static unsigned transfer_flags(struct transfers *t, const struct image *image, u
 /* What is sent need not be serialized by the one, nor read by the other. */
 static void add_function(struct transfers *t, const struct image *image, uint32_t stack)
 {
-	SCOPED(buffer) name = {0};
-	struct transfer_reading reading = {.name = &name};
+	struct own_function named = {0};
+	struct transfer_reading reading = {.named = &named};
 	bool is_new;
 
 	map_put(&t->named, stack, (uint64_t)(image - t->rules->context->model->images), &is_new);
 	if (!is_new)
 		return;
 	python_frames(image->trace, stack, &reading, read_transfer);
-	if (!list_find(known, &t->functions, !strcmp(*known, buffer_string(&name))))
-		texts_add(&t->functions, "%s", name.data);
+	if (list_find(f, &t->functions, !strcmp(f->name, named.name) && !strcmp(f->file, named.file)))
+		own_function_done(&named);
+	else
+		list_add(&t->functions, named);
 }
 
 /* The bytes that a read or a write moved; 0: another call. */
@@ -233,9 +235,11 @@ static void judge_pieces(struct transfers *t, struct finding *f)
 		return;
 	add_rows(t, f, worst);
 	f->cost_ns = most;
-	for (size_t i = 0; i < t->functions.count; i++)
-		buffer_print(&f->edit, "%s%s", i ? "|" : "frames~", t->functions.items[i]);
-	buffer_text(&f->edit, t->functions.count ? "=0" : "");
+	f->removed = t->functions;
+	t->functions = (struct removed_functions){0};
+	list_each(const struct own_function, removed, &f->removed)
+		buffer_print(&f->edit, "%s%s:%s", f->edit.size ? "|" : "frames~", removed->file + 1, removed->name);
+	buffer_text(&f->edit, f->removed.count ? "=0" : "");
 	buffer_set(&f->text, "process %u serializes %.0f MB and sends them to other processes in %llu pieces, ",
 		   m->processes[worst].pid, (double)sum->bytes / 1e6, (unsigned long long)sum->pieces);
 	rule_time(&f->text, most);
@@ -280,6 +284,6 @@ void rule_process_transfer(struct rules *r, struct finding *f)
 	aggregate_done(&t.aggregate);
 	map_done(&t.known);
 	map_done(&t.named);
-	texts_done(&t.functions);
+	array_free(one, t.functions.items, t.functions.count, own_function_done(one));
 	free(t.sums);
 }

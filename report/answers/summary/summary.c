@@ -412,9 +412,9 @@ static void summary_sections(const struct answer *s, size_t width, size_t room, 
 			section_of_report(&s->context, row, &sections[row->section]);
 	if (s->has_events)
 		section_of_calls(s, &sections[OS]);
-	if (s->is_read || !s->has_events)
+	if (s->rules.detail == DETAIL_ALL || !s->has_events)
 		top_lines(s, &sections[SOURCE]);
-	if (s->has_events && s->is_read && nvtx_has_operators(s->context.model))
+	if (s->rules.detail == DETAIL_ALL && nvtx_has_operators(s->context.model))
 		top_operators(&s->context, &sections[OPERATORS]);
 	share_room(sections, room);
 	for (size_t i = 0; i < SECTIONS; i++)
@@ -453,7 +453,7 @@ static void summary_time(struct answer *s, struct buffer *ret)
 	const struct report_context *c = &s->context;
 
 	summary_first(&s->first, ret);
-	if (!s->is_read)
+	if (s->rules.detail != DETAIL_ALL)
 		buffer_print(ret, "%-*s what the rules find and a repair would save: more than 512 MB of events, "
 				  "so pillion analyze computes it\n", SUMMARY_LABEL, "not known");
 	summary_roles(c, s->roles, ROLE_LINES, ret);
@@ -558,9 +558,9 @@ void summary_text(const struct report_context *context, const char *capture, con
 	summary_ends(c, s.roles, &ended->died, &head);
 	if (!ended->hangs) /* which has its calls */
 		summary_in_progress(c->model, s.partition, &head);
-	if (s.is_read)
+	if (s.rules.detail == DETAIL_ALL)
 		summary_untimed(c, &head);
-	if (s.is_read && !is_short)
+	if (s.rules.detail == DETAIL_ALL && !is_short)
 		summary_findings(&s, &tail);
 	summary_ledger(c->model, is_short || !s.has_events ? 0 : cpu_of_job(s.partition), &tail);
 	if (is_dead && !is_short && capture)

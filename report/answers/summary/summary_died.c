@@ -72,9 +72,9 @@ static uint64_t told_ns(const struct model *m, const struct process *p)
 
 	for (size_t i = 0; i < m->where_count; i++) {
 		uint64_t ticks = m->wheres[i].run == p->run ? look_first_signal(&m->wheres[i]) : 0;
-		uint64_t ns = ticks ? clock_map_ns(&m->machines[p->machine].clock, ticks) : UINT64_MAX;
 
-		first = ns < first ? ns : first;
+		if (ticks)
+			first = smaller_of(first, clock_map_ns(&m->machines[p->machine].clock, ticks));
 	}
 	return first;
 }
@@ -244,11 +244,8 @@ static uint64_t first_told_ns(const struct model *m)
 {
 	uint64_t first = UINT64_MAX;
 
-	array_each(const struct process, p, m->processes, m->process_count) {
-		uint64_t told = told_early_ns(m, p, true);
-
-		first = told < first ? told : first;
-	}
+	array_each(const struct process, p, m->processes, m->process_count)
+		first = smaller_of(first, told_early_ns(m, p, true));
 	return first;
 }
 
@@ -565,7 +562,7 @@ void summary_died(struct rules *r, const struct died *d, const struct where_plac
 	buffer_text(out, ", after ");
 	rule_time(out, model_since_origin(m, death_ns(m, d)));
 	if (!crash && !(exits && exits->file) && !d->exception.image && !add_seen(m, p, place, out) &&
-	    !r->has_no_lines)
+	    r->detail != DETAIL_DEATH)
 		add_last(r, p, out);
 	buffer_text(out, "\n");
 }
