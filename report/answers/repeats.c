@@ -91,8 +91,7 @@ static struct place_time place_time(struct choice *k, const struct role *role, u
 			continue;
 		count = symbols_native(k->context->symbols, s->image, s->stack, frames, MODULES);
 		ret.all_ns += s->ns;
-		if (array_find(frame, frames, count,
-			       text_any(text_begins_with, path_name(frame->module), "libsqlite3", "_sqlite3")))
+		if (array_find(frame, frames, count, attribution_is_sqlite(frame->module)))
 			ret.sqlite_ns += s->ns;
 	}
 	return ret;

@@ -142,6 +142,18 @@ bool attribution_is_openmp(const char *module)
 	return text_any(text_begins_with, path_name(module), "libgomp", "libiomp", "libomp");
 }
 
+bool attribution_is_algebra(const char *module)
+{
+	return text_any(text_begins_with, path_name(module), "libopenblas", "libscipy_openblas", "libblas.so",
+			"libblas64.so", "libcblas", "libflexiblas", "libblis", "libmkl_", "libatlas", "libtatlas",
+			"libsatlas", "liblapack");
+}
+
+bool attribution_is_sqlite(const char *module)
+{
+	return text_any(text_begins_with, path_name(module), "libsqlite3", "_sqlite3");
+}
+
 bool attribution_uses_module(const struct image *image, bool (*is_such)(const char *path))
 {
 	const struct trace *t = image->trace;
@@ -489,4 +501,26 @@ void attribution_modules(struct attribution *c, const struct image *image, uint3
 		if (strlen(name) > strlen(forward) && !strcmp(name + length, forward))
 			buffer_print(ret, "%s%.*s", ret->size > before ? "." : "", (int)length, name);
 	}
+}
+
+bool function_ends_program(const char *name)
+{
+	return text_any(text_is, name, "__run_exit_handlers", "exit", "Py_FinalizeEx", "_Py_Finalize");
+}
+
+bool function_collects_garbage(const char *name)
+{
+	return text_any(text_begins_with, name, "gc_collect", "_PyGC_Collect", "_Py_RunGC", "deduce_unreachable",
+			"subtract_refs", "visit_reachable", "visit_decref", "move_unreachable");
+}
+
+bool function_awaits_ranks(const char *name)
+{
+	return text_begins_with(name, "c10d::") && text_any(text_has, name, "Work::wait(", "::monitoredBarrier(",
+							     "Store::wait(", "::finalize_backward(");
+}
+
+bool function_synchronizes(const char *name)
+{
+	return text_any(text_has, name, "synchronize", "wait");
 }

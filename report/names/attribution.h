@@ -64,6 +64,9 @@ bool attribution_uses_module(const struct image *image, bool (*is_such)(const ch
 
 /* Whether a module is a run-time library of OpenMP. */
 bool attribution_is_openmp(const char *module);
+/* Of BLAS and LAPACK for the CPU. */
+bool attribution_is_algebra(const char *module);
+bool attribution_is_sqlite(const char *module);
 
 /* Whether the innermost function of a stack is of the run-time library of OpenMP, which polls for other threads. */
 bool attribution_is_of_openmp(struct symbols *s, const struct image *image, uint32_t stack);
@@ -95,3 +98,13 @@ bool attribution_is_worker(const struct image *image);
 /* Whether a source file is a header of the system or of a compiler, whose functions are inlined into those of the user
  * or copied by a template, or a library's. */
 bool attribution_is_header(const char *file);
+
+/* ---- what a function of a runtime is, by its name ---- */
+
+bool function_ends_program(const char *name);
+/* A part of Python's cyclic garbage collector. */
+bool function_collects_garbage(const char *name);
+/* Of PyTorch's c10d: a rank waits there for others, whatever the backend. */
+bool function_awaits_ranks(const char *name);
+/* Of Python: Stream.synchronize, Event.wait ... */
+bool function_synchronizes(const char *name);

@@ -353,21 +353,19 @@ static bool is_end(struct own_stacks *o, const struct image *image, uint32_t sta
 	for (size_t i = 0; i < count; i++) {
 		const char *function = symbols_function(o->attribution.symbols, &o->read[i]);
 
-		if (function && text_any(text_is, function, "Py_FinalizeEx", "exit", "__run_exit_handlers"))
+		if (function && function_ends_program(function))
 			return true;
 	}
 	return false;
 }
 
-/* The innermost frame is in a library of BLAS or LAPACK for the CPU, and not in the program. */
+/* The innermost frame is in a library of linear algebra, and not in the program. */
 static bool is_algebra(struct own_stacks *o, const struct image *image, uint32_t stack)
 {
 	size_t count = symbols_native(o->attribution.symbols, image, stack, o->read, STACK_FRAMES);
 
 	return count && !(image->executable && text_is(o->read->module, image->executable)) &&
-	       text_any(text_begins_with, path_name(o->read->module), "libopenblas", "libscipy_openblas", "libblas.so",
-			"libblas64.so", "libcblas", "libflexiblas", "libblis", "libmkl_", "libatlas", "libtatlas",
-			"libsatlas", "liblapack");
+	       attribution_is_algebra(o->read->module);
 }
 
 uint32_t own_stack_of(struct own_stacks *o, const struct image *image, uint32_t stack)

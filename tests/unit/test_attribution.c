@@ -49,6 +49,28 @@ Test(attribution, the_c_library_is_known_by_its_name)
 		cr_expect_not(module_is_c_library(others[i]), "%s", others[i]);
 }
 
+Test(attribution, functions_and_libraries_of_runtimes_are_known_by_their_names)
+{
+	static const struct {
+		bool (*is_such)(const char *name);
+		const char *such, *other;
+	} cases[] = {{attribution_is_algebra, "/usr/lib/libopenblas.so.0", "/usr/lib/libm.so.6"},
+		     {attribution_is_algebra, "/v/libmkl_core.so.2", "/home/libmkl_/job"},
+		     {attribution_is_sqlite, "/v/_sqlite3.cpython-311-x86_64-linux-gnu.so", "/v/my_sqlite3.so"},
+		     {function_ends_program, "exit", "_exit"},
+		     {function_ends_program, "_Py_Finalize", "_Py_FinalizeEx"},
+		     {function_collects_garbage, "gc_collect_main", "my_gc_collect"},
+		     {function_awaits_ranks, "c10d::Work::wait(std::chrono::duration)", "Work::wait()"},
+		     {function_awaits_ranks, "c10d::PrefixStore::wait(int)", "c10d::PrefixStore::get(int)"},
+		     {function_synchronizes, "Stream.synchronize", "Stream.query"},
+		     {function_synchronizes, "Event.wait", "Event.record"}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		cr_expect(cases[i].is_such(cases[i].such), "%s", cases[i].such);
+		cr_expect_not(cases[i].is_such(cases[i].other), "%s", cases[i].other);
+	}
+}
+
 static struct writer w;
 static struct writer_thread t;
 static struct model model;

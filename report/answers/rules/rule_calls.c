@@ -79,11 +79,10 @@ static bool copies_back(const struct event *e)
 	return copy && tf_arg_small(copy) == COPY_DTOH;
 }
 
-/* Stream.synchronize, Event.wait ... */
 static bool is_python_wait(struct symbols *symbols, struct symbol_frame *f)
 {
 	symbols_name(symbols, f);
-	return strstr(f->line->function, "synchronize") || strstr(f->line->function, "wait");
+	return function_synchronizes(f->line->function);
 }
 
 /* Whether the program itself called the waiting function, or a Python function that waits; a library that was asked

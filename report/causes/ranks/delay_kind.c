@@ -5,12 +5,6 @@
 
 enum { INNERMOST = 12, WHOLE_STACK = 64 };
 
-static bool is_of_collector(const char *name)
-{
-	return text_any(text_begins_with, name, "gc_collect", "_PyGC_Collect", "_Py_RunGC", "deduce_unreachable",
-			"subtract_refs", "visit_reachable", "visit_decref", "move_unreachable");
-}
-
 /* Finalizers run inside of the collector, so an outer frame counts as well. Interpreters without a symbol table have no
  * names of these functions. */
 static bool is_collecting(struct symbols *s, const struct image *image, uint32_t stack)
@@ -20,7 +14,7 @@ static bool is_collecting(struct symbols *s, const struct image *image, uint32_t
 
 	for (size_t i = 0; i < count; i++) {
 		symbols_name(s, &frames[i]);
-		if (is_of_collector(frames[i].line->function))
+		if (function_collects_garbage(frames[i].line->function))
 			return true;
 	}
 	return false;

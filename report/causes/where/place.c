@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/names/attribution.h"
+
 /* WOKEN_NS: what a signal makes a thread do may come that much before the launcher's look. */
 enum { FEW_THREADS = 64, WOKEN_NS = 500000000, STACKS_BACK = 16 };
 
@@ -246,9 +248,7 @@ const struct where_frame *where_item_last_line(const struct where_item *item)
 bool where_item_exits(const struct where_item *item)
 {
 	return array_find(frame, item->stack.frames, item->stack.count,
-			  !frame->is_python &&
-			  text_any(text_is, frame->line->function, "__run_exit_handlers", "exit", "Py_FinalizeEx",
-				   "_Py_Finalize")) != NULL;
+			  !frame->is_python && function_ends_program(frame->line->function)) != NULL;
 }
 
 bool where_cycle_is_process(const struct where_place *p, uint32_t cycle)

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "report/names/attribution.h"
 #include "report/names/demangle.h"
 
 enum { TASK_PLACES = 64, TASK_PLACES_SHOWN = 4 };
@@ -456,14 +457,6 @@ static void describe_call(const struct look *l, const struct look_process *p, co
 	}
 }
 
-/* Functions of PyTorch's c10d in which a rank waits for others, whatever the backend. */
-static bool is_c10d_wait(const char *function)
-{
-	return text_begins_with(function, "c10d::") &&
-	       text_any(text_has, function, "Work::wait(", "::monitoredBarrier(", "Store::wait(",
-			"::finalize_backward(");
-}
-
 /* The function that the program has called, if that is one of torch.distributed: of the Python frames outside of c10d's
  * the innermost one. */
 static char *name_of_c10d(const struct where_stack *stack, size_t c10d)
@@ -495,7 +488,7 @@ static void find_collective(const struct where_stack *stack, const char *name, s
 		if (stack->frames[i].is_python)
 			continue;
 		found = function_of_ranks(function) ? function_of_ranks(function) : found; /* the outermost one */
-		c10d = is_c10d_wait(function) ? i : c10d;
+		c10d = function_awaits_ranks(function) ? i : c10d;
 	}
 	if (found)
 		w->collective = mem_copy_text(found, strlen(found));
