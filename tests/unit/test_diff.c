@@ -510,6 +510,27 @@ Test(diff, one_run_of_each_side_is_too_few)
 	expect_wall(THREE, 100000000, 900000000, "slower");
 }
 
+Test(diff, a_run_without_cpu_time_has_only_a_wall_time)
+{
+	static const struct {
+		uint64_t wall_ns, cpu_ns;
+	} cases[] = {{5, 0}, {0, 1}, {1, 1}, {0, 0}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct gathered captures[2] = {0};
+		struct diff d = {DIFF_API, .gate = 0.03, .captures = captures, .before = 1, .after = 1};
+
+		captures[0].whole = (struct whole_run){.wall_ns = 1, .cpu_ns = 1};
+		captures[1].whole = (struct whole_run){.wall_ns = cases[i].wall_ns, .cpu_ns = cases[i].cpu_ns};
+		for (size_t k = 0; k < 2; k++)
+			kernel_add(&captures[k], "fflush", 20);
+		diff_compare(&d);
+		cr_expect_eq(d.whole[WHOLE_WALL].is_known, cases[i].wall_ns > 0, "case %zu", i);
+		cr_expect_eq(d.whole[WHOLE_CPU].is_known, cases[i].cpu_ns > 0, "case %zu", i);
+		lines_compared(captures, &d);
+	}
+}
+
 Test(diff, the_runs_cpu_time_counts_in_the_verdict)
 {
 	struct gathered captures[2 * THREE];

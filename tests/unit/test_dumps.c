@@ -2,6 +2,7 @@
 /* Dumps of PyTorch's flight recorder and of NCCL's inspector: which files are dumps, what the reports have of them, and
  * what is said of those that cannot be read. */
 #include <criterion/criterion.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -81,6 +82,14 @@ Test(dumps, are_recognised_by_their_first_bytes)
 	cr_expect_not(recognised("empty", "", 0));
 	cr_expect_not(dump_recognise("absent.json"));
 	cr_expect_not(dump_recognise("."));
+}
+
+Test(dumps, the_file_is_closed_whatever_its_number)
+{
+	write_bytes("a", "{}", 2);
+	cr_assert_eq(close(STDIN_FILENO), 0);
+	cr_expect(dump_recognise("a"));
+	cr_expect_eq(fcntl(STDIN_FILENO, F_GETFD), -1, "it was opened as the lowest number that is free");
 }
 
 /* ---- flight recorder ---- */

@@ -259,6 +259,18 @@ Test(emit, empty_columns_are_left_out_for_people)
 	table.hides_zeros = true;
 	assert_has(written(FORMAT_COLUMN, UNIT_NS), "Device  Total (ns)\n");
 	assert_has(written(FORMAT_CSV, UNIT_NS), "Device,Total (ns),Lost,Range,Stream\n0,0,0,,\n");
+	table.keeps_empty = true;
+	assert_has(written(FORMAT_COLUMN, UNIT_NS), "Device  Total (ns)  Lost  Range  Stream\n");
+}
+
+Test(emit, a_table_of_empty_columns_has_them_all)
+{
+	table_done(&table);
+	table_column(&table, "Range", COLUMN_TEXT);
+	table_column(&table, "Stream", COLUMN_ID);
+	table_text(&table, "");
+	table_nothing(&table);
+	assert_has(written(FORMAT_COLUMN, UNIT_NS), "Range  Stream\n");
 }
 
 Test(emit, long_names_of_cpp_are_short_for_people_while_they_stay_different)

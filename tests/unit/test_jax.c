@@ -386,6 +386,23 @@ Test(jax, without_our_ranges_there_are_those_of_xla)
 	check(job_of_xla, "jax_ops_sum", false, "100.0,9,1,0,0,gemm,jit_h,h,kernel,,\n");
 }
 
+/* Two modules whose names begin alike, of which XLA has built one. */
+static void job_of_two_modules(struct job *j)
+{
+	range(&j->t, XLAS, BUILD_H, 100, 180);
+	range(&j->t, XLAS, MODULE_F, 200, 0);
+	launch(j, &j->t, 3, 201, 9);
+	range(&j->t, XLAS, MODULE_F, 0, 205);
+	range(&j->t, XLAS, MODULE_H, 300, 302);
+}
+
+Test(jax, modules_whose_names_begin_alike_are_told_apart)
+{
+	check(job_of_two_modules, "jax_sum", false,
+	      "100.0,80,0,0,80,1,1,2,2.0,0,0,h,,\n"
+	      "0.0,0,0,0,0,0,1,5,5.0,9,1,f,,\n");
+}
+
 /* Two functions have the name g: a phase belongs to the one called around it, and to neither outside of them. */
 static void job_of_two_names(struct job *j)
 {

@@ -387,6 +387,27 @@ static int pack_of(char **captures, size_t count, const char *output, struct err
 	return code;
 }
 
+Test(pack, what_is_no_file_is_omitted_and_said)
+{
+	char *captures[] = {(char *)"a.pillion"};
+	struct texts omitted = {0};
+	struct pack_wish wish = {.captures = captures, .count = 1, .output = "a.pillpack",
+				 .is_forced = true, .left_out = &omitted};
+	struct buffer path = {0};
+	struct err err;
+
+	capture_example("a.pillion");
+	cr_assert_eq(pack_write(&wish, &path, &err), 0, "%s", err.text);
+	cr_expect_eq(omitted.count, 0, "%s", omitted.count ? omitted.items[0] : "");
+	cr_assert_eq(mkdir("a.pillion/.d", 0755), 0);
+	buffer_clear(&path);
+	cr_assert_eq(pack_write(&wish, &path, &err), 0, "%s", err.text);
+	cr_assert_eq(omitted.count, 1);
+	cr_expect_str_eq(omitted.items[0], "a.pillion/.d: not a regular file, omitted");
+	texts_done(&omitted);
+	buffer_done(&path);
+}
+
 Test(pack, several_captures_each_have_a_directory)
 {
 	char *captures[] = {(char *)"a.pillion", (char *)"b.pillion", (char *)"none"};
