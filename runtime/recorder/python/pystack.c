@@ -337,7 +337,8 @@ static bool pystack_walk_version(const struct pystack_layout *l, const char *sta
 	case number:                                                                                                   \
 		return pystack_walk_frames(&(const struct pystack_layout){number, __VA_ARGS__}, state, is_checked,     \
 					   ret, size);
-	switch (l->head ? 0 : l->version) {
+	/* 3.8 has the offsets of 3.9, and needs no instance of its own */
+	switch (l->head ? 0 : l->version == 0x308 ? 0x309 : l->version) {
 		PYSTACK_LAYOUTS(WALK)
 	default:
 		return pystack_walk_frames(l, state, is_checked, ret, size);
@@ -386,6 +387,8 @@ unsigned pystack_take(struct pystack_frame *ret, unsigned size, uint64_t *hash)
 	if (__builtin_expect(!is_named, 0))
 		pystack_name_taken(l, state);
 	*hash = w.hash;
+	if (__builtin_expect(pystack_is_loop(l, ret, w.count), 0))
+		return pystack_add_awaited(l, pystack_innermost_frame(l, state), ret, w.count, size, hash);
 	return w.count;
 }
 

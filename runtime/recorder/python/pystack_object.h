@@ -2,9 +2,11 @@
 /* Shared by the files of pystack: the interpreter of the process, and functions that read its objects. */
 #pragma once
 
+#include <string.h>
 #include <sys/uio.h>
 
 #include "runtime/recorder/loader/readable.h"
+#include "runtime/recorder/python/pystack.h"
 #include "runtime/recorder/record/process_state.h"
 #include "runtime/shared/common/pystack_layout.h"
 #include "runtime/shared/common/sys.h"
@@ -137,6 +139,26 @@ unsigned pystack_copy_codes(const char *const *code, unsigned count, char (*ret)
 
 /* Writes the name that Python has for the calling thread, whose outermost frame is this one. */
 __attribute__((cold)) void pystack_write_name(const struct pystack_layout *l, const char *frame);
+
+/* Is it the stack of an event loop of asyncio that waits, in a version whose coroutines have their frames within them?
+ * While it does anything else, there are more frames inside of run_until_complete(). */
+enum { PYSTACK_RUNNING = 3 /* outside of select(), _run_once() and run_forever() */ };
+static inline bool pystack_is_loop(const struct pystack_layout *l, const struct pystack_frame *frames, unsigned count)
+{
+	static const char name[] = "run_until_complete";
+	const char *code = count > PYSTACK_RUNNING ? frames[PYSTACK_RUNNING].code : NULL, *text;
+
+	if (!code || l->version < 0x30b || l->version > 0x30d || l->head)
+		return false;
+	text = load_pointer(code, l->known);
+	return object_length(l, text) == sizeof(name) - 1 && !memcmp(text + l->ascii, name, sizeof(name) - 1);
+}
+
+/* Puts the frames of the coroutine that such a loop runs, and of what that awaits, inside of what runs the loop, as
+ * they are while they execute. `frame`: the innermost one of the stack. Returns the number of frames. */
+__attribute__((cold)) unsigned pystack_add_awaited(const struct pystack_layout *l, const char *frame,
+						   struct pystack_frame *frames, unsigned count, unsigned size,
+						   uint64_t *hash);
 
 /* pystack_code_key() of copies, without the name of the file, because only one system call is made. */
 void pystack_copy_keys(const struct pystack_layout *l, char (*codes)[PYSTACK_CODE_BYTES], unsigned count,
