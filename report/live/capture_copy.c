@@ -12,19 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "report/live/capture_files.h"
 #include "report/live/copy_ring.h"
+#include "runtime/shared/common/sys.h"
 #include "runtime/shared/format/trace_format.h"
 
 enum { PART_BYTES = 1 << 20 };
 
 static uint64_t ticks_now(uint32_t clock)
 {
-	struct timespec t;
-
 #if defined(__x86_64__)
 	if (clock == TF_CLOCK_TSC)
 		return __builtin_ia32_rdtsc();
@@ -36,8 +34,7 @@ static uint64_t ticks_now(uint32_t clock)
 		return ticks;
 	}
 #endif
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return sys_clock_ns(CLOCK_MONOTONIC);
 }
 
 static int write_all(int fd, const char *bytes, size_t size, off_t at)

@@ -11,6 +11,7 @@
 #include "report/live/elsewhere.h"
 #include "report/live/proc_file.h"
 #include "report/live/request_file.h"
+#include "runtime/shared/common/sys.h"
 
 /* ELSEWHERE_S: one on another host looks once per second, and may have been killed. */
 enum { POLL_NS = 1000000, ELSEWHERE_S = 10 };
@@ -94,14 +95,14 @@ static int ask_group(struct group *g, const char *more, struct texts *missing, s
 
 	elsewhere_read(g->capture, &g->elsewhere);
 	g->answers_elsewhere = mem_alloc((g->elsewhere.count + 1) * sizeof(*g->answers_elsewhere));
-	until = request_time_ns(CLOCK_MONOTONIC);
+	until = sys_clock_ns(CLOCK_MONOTONIC);
 	until += (g->elsewhere.count ? ELSEWHERE_S : REQUEST_PATIENCE_S) * 1000000000ull;
 	if (!code) {
 		/* A launcher that receives SIGCHLD looks at once. */
 		for (size_t i = 0; i < g->count; i++)
 			if (g->runs[i].launcher)
 				kill((pid_t)g->runs[i].launcher, SIGCHLD);
-		while (collect(g, request) && request_time_ns(CLOCK_MONOTONIC) < until)
+		while (collect(g, request) && sys_clock_ns(CLOCK_MONOTONIC) < until)
 			nanosleep(&pause, NULL);
 		unlink(path.data);
 		add_missing(g, missing);

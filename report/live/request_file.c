@@ -10,23 +10,16 @@
 #include <unistd.h>
 
 #include "report/base/newer_libc.h"
+#include "runtime/shared/common/sys.h"
 
 enum { STALE_S = 60, POLL_NS = 2000000 };
-
-uint64_t request_time_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 uint64_t request_number(void)
 {
 	uint64_t number = 0;
 
 	while (!number && random_bytes(&number, sizeof(number)) < 0)
-		number = request_time_ns(CLOCK_REALTIME);
+		number = sys_clock_ns(CLOCK_REALTIME);
 	return number;
 }
 
@@ -42,7 +35,7 @@ static int give_to_owner(const char *capture, int fd)
 
 int request_place(const char *capture, uint64_t request, const char *more, struct buffer *path, struct err *err)
 {
-	uint64_t until = request_time_ns(CLOCK_MONOTONIC) + REQUEST_PATIENCE_S * 1000000000ull;
+	uint64_t until = sys_clock_ns(CLOCK_MONOTONIC) + REQUEST_PATIENCE_S * 1000000000ull;
 	SCOPED(buffer) own = {0};
 	int fd, code = 0;
 
@@ -50,7 +43,7 @@ int request_place(const char *capture, uint64_t request, const char *more, struc
 	buffer_print(&own, "%s/.where.%d.%016" PRIx64, capture, (int)getpid(), request);
 	fd = open(own.data, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0 ||
-	    dprintf(fd, "request=%016" PRIx64 "\nrealtime_ns=%" PRIu64 "\n%s", request, request_time_ns(CLOCK_REALTIME),
+	    dprintf(fd, "request=%016" PRIx64 "\nrealtime_ns=%" PRIu64 "\n%s", request, sys_clock_ns(CLOCK_REALTIME),
 		    more) < 0)
 		code = -errno;
 	if (fd >= 0 && !code)
@@ -64,7 +57,7 @@ int request_place(const char *capture, uint64_t request, const char *more, struc
 		code = errno == EEXIST ? 0 : -errno;
 		if (!code && !stat(path->data, &st) && st.st_mtime + STALE_S < time(NULL))
 			unlink(path->data);
-		else if (!code && request_time_ns(CLOCK_MONOTONIC) > until)
+		else if (!code && sys_clock_ns(CLOCK_MONOTONIC) > until)
 			code = -EBUSY;
 		else if (!code)
 			nanosleep(&pause, NULL);

@@ -2,14 +2,10 @@
 /* The file .where in a capture, by which its launchers are asked: runtime/launch/where.c. */
 #pragma once
 
-#include <time.h>
-
 #include "report/base/util.h"
 
 /* A launcher looks for requests once per second; one on another host sees the file when its file system shows it. */
 enum { REQUEST_PATIENCE_S = 30 };
-
-uint64_t request_time_ns(clockid_t clock);
 
 /* A number that no other request has. */
 uint64_t request_number(void);

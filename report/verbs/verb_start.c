@@ -9,6 +9,7 @@
 #include "report/live/request_file.h"
 #include "report/verbs/output/envelope.h"
 #include "report/verbs/verb.h"
+#include "runtime/shared/common/sys.h"
 
 /* ---- times ---- */
 
@@ -23,7 +24,7 @@ static bool parse_clock(const char *text, struct tm *ret)
  * time that the local clock shows it. 0: it is none of these. */
 static uint64_t opening_ns(const char *at)
 {
-	uint64_t now = request_time_ns(CLOCK_REALTIME), step;
+	uint64_t now = sys_clock_ns(CLOCK_REALTIME), step;
 	time_t seconds = (time_t)(now / 1000000000u);
 	struct tm tm;
 	double s;

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runtime/launch/run.h"
@@ -157,14 +156,6 @@ static uint64_t added_ps(int64_t *added, size_t rounds, uint64_t *ret_error)
 	return added[rounds / 2] > 0 ? (uint64_t)added[rounds / 2] : 0;
 }
 
-static uint64_t cpu_ns(clockid_t clock)
-{
-	struct timespec t = {0};
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static void line_append(struct run *run, const char *const names[], const uint64_t values[], size_t count)
 {
 	char buffer[512];
@@ -180,7 +171,7 @@ static void line_append(struct run *run, const char *const names[], const uint64
 /* CPU time of mapping, writing to and unmapping a page of memory, with its part of the system calls. */
 static uint64_t page_ps(void)
 {
-	uint64_t begin = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t begin = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), size = PAGES * page;
 	volatile char *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -189,7 +180,7 @@ static uint64_t page_ps(void)
 	for (size_t at = 0; at < size; at += page)
 		bytes[at] = 1;
 	munmap((void *)bytes, size);
-	return (cpu_ns(CLOCK_THREAD_CPUTIME_ID) - begin) * PS_OF_NS / PAGES;
+	return (sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin) * PS_OF_NS / PAGES;
 }
 
 void own_cost_calls(struct run *run)
@@ -222,7 +213,7 @@ void own_cost_calls(struct run *run)
 void own_cost_launcher(struct run *run)
 {
 	static const char *const names[] = {"launcher_ns"};
-	uint64_t ns = cpu_ns(CLOCK_PROCESS_CPUTIME_ID) + run->helpers_ns;
+	uint64_t ns = sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) + run->helpers_ns;
 
 	line_append(run, names, &ns, 1);
 }

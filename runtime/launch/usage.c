@@ -56,14 +56,6 @@ static struct {
 	struct usage_process launcher; /* only its CPUs */
 } usage = {.file.fd = -1, .interval_ms = INTERVAL_MS, .wanted_ms = INTERVAL_MS};
 
-static uint64_t cpu_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* ---- the file ---- */
 
 static void usage_forget(struct living *p);
@@ -152,10 +144,7 @@ static void cpus_sample(struct usage_process *p, struct tf_usage_cpus now)
 /* Whether the process began long enough ago. Its start is in ticks since boot. */
 static bool is_old(uint64_t start)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec >= start * usage.tick_ns + AGE_MS * 1000000ull;
+	return sys_clock_ns(CLOCK_BOOTTIME) >= start * usage.tick_ns + AGE_MS * 1000000ull;
 }
 
 static void thread_cpus_sample(struct usage_thread *t, const struct usage_process *p)
@@ -415,7 +404,7 @@ static void process_sample(struct living *p)
 
 void usage_sample(struct run *run)
 {
-	uint64_t cpu = cpu_now(), now = clock_monotonic_ns(), monotonic = usage.began_ns;
+	uint64_t cpu = sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID), now = clock_monotonic_ns(), monotonic = usage.began_ns;
 	struct living *list;
 	size_t count = living_processes(run, &list);
 
@@ -441,7 +430,7 @@ void usage_sample(struct run *run)
 	usage.list[0].pid = usage.processes;
 	usage.list[0].tid = usage.threads;
 	usage_flush();
-	usage.cost_ns = cpu_now() - cpu;
+	usage.cost_ns = sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu;
 }
 
 /* A round may miss a short stop, or see it late; this is called when it begins and when it ends. */

@@ -15,6 +15,7 @@
 #include "runtime/launch/run.h"
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/range.h"
+#include "runtime/shared/common/sys.h"
 
 enum { INTERVAL_MS = 250, QUIET_MS = 500, STALL_MS = 1300, ENDING_MS = 2000, PAUSE_MS = 500, PAUSE_MOST_MS = 64000 };
 enum { ABORT_REST_MS = 5, ABORT_RESTS = 20 };
@@ -32,14 +33,6 @@ static struct {
 	uint64_t due_ns;	    /* CLOCK_MONOTONIC: of the next round */
 	uint64_t claimed_ns;	    /* CLOCK_MONOTONIC: since when a launcher has asked why; 0: none has */
 } quiet;
-
-static uint64_t cpu_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static uint64_t pause_ns(unsigned count)
 {
@@ -96,7 +89,7 @@ static bool has_moved(const struct living *p, uint64_t call, uint64_t cpu_ns, ui
 
 static void look(struct run *run, struct living *p, uint64_t now, const struct stillness *s, bool is_busy)
 {
-	uint64_t begin = cpu_now();
+	uint64_t begin = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	p->quiet.cpu_ns = s->cpu_ns;
 	p->quiet.looked_ns = now;
@@ -106,7 +99,7 @@ static void look(struct run *run, struct living *p, uint64_t now, const struct s
 	quiet.bytes += where_look_quiet(run, p, is_busy || s->call);
 	p->quiet.due_ns = now + pause_ns(p->quiet.count++);
 	p->quiet.asked = 0;
-	quiet.looks_ns += cpu_now() - begin;
+	quiet.looks_ns += sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
 }
 
 /* Looks if it is time. Returns whether the verdict is to be made. */
@@ -144,7 +137,7 @@ static bool look_into_all(struct run *run, uint64_t now, uint64_t begin, bool *r
 	bool is_due = false;
 
 	for (size_t i = 0; i < count; i++) {
-		uint64_t cost_ns = quiet.cost_ns + cpu_now() - begin;
+		uint64_t cost_ns = quiet.cost_ns + sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
 
 		if (cost_ns > (now - quiet.began_ns) / COST_SHARE + CREDIT_MS * 1000000ull)
 			break;
@@ -157,7 +150,7 @@ static bool look_into_all(struct run *run, uint64_t now, uint64_t begin, bool *r
 /* Returns the CPU time without that of the looks. */
 static uint64_t look_into_quiet(struct run *run, uint64_t now)
 {
-	uint64_t begin = cpu_now(), looks_ns = quiet.looks_ns, cost_ns;
+	uint64_t begin = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID), looks_ns = quiet.looks_ns, cost_ns;
 	bool is_hung = false;
 
 	if (!verdict_is_claimed(run))
@@ -173,7 +166,7 @@ static uint64_t look_into_quiet(struct run *run, uint64_t now)
 	}
 	if (is_hung)
 		verdict_say_live();
-	cost_ns = cpu_now() - begin;
+	cost_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
 	quiet.cost_ns += cost_ns + run->helpers_ns - quiet.helpers_ns;
 	quiet.helpers_ns = run->helpers_ns;
 	return cost_ns - (quiet.looks_ns - looks_ns);

@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/shared/common/sys.h"
+
 /* CHILD_MS: a hundred times what the slowest one takes. */
 enum { CHILD_MS = 60000, OUTPUT_MOST = 1 << 20 };
 
@@ -39,10 +41,7 @@ void check_worse(struct check *c, enum check_state state, const char *advice)
 
 static int64_t now_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000ll + t.tv_nsec / 1000000;
+	return (int64_t)(sys_clock_ns(CLOCK_MONOTONIC) / 1000000);
 }
 
 /* Reads until the end, the limit, or the time limit; false: the time is over. */

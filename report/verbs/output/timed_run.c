@@ -7,8 +7,9 @@
 #include <spawn.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "runtime/shared/common/sys.h"
 
 static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
 enum { SIGNALS = sizeof(ending) / sizeof(*ending) };
@@ -37,14 +38,6 @@ static void catch_signals(struct sigaction *ret)
 		if (ret[i].sa_handler != SIG_IGN)
 			sigaction(ending[i], &act, NULL);
 	}
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
 /* The signals are blocked until `running` is set; the command begins with the mask of this process. */
@@ -98,14 +91,14 @@ int timed_run(char *const *argv, bool is_silent, struct timed_run *ret, struct e
 		sigaddset(&ours, ending[i]);
 	sigprocmask(SIG_BLOCK, &ours, &mask);
 	catch_signals(before);
-	start_ns = now_ns();
+	start_ns = sys_clock_ns(CLOCK_MONOTONIC);
 	code = start(argv, is_silent, &mask);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	if (code)
 		err_set(err, code, "%s: %s", argv[0], strerror(-code));
 	else
 		ret->status = await();
-	ret->ns = now_ns() - start_ns;
+	ret->ns = sys_clock_ns(CLOCK_MONOTONIC) - start_ns;
 	for (int i = 0; i < SIGNALS; i++)
 		sigaction(ending[i], &before[i], NULL);
 	if (received)

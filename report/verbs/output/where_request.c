@@ -15,6 +15,7 @@
 #include "report/causes/where/look.h"
 #include "report/live/proc_file.h"
 #include "report/live/request_file.h"
+#include "runtime/shared/common/sys.h"
 
 /* A launcher looks for requests once per second; one on another host sees the file when its file system shows it. */
 enum { POLL_NS = 20000000, ANCESTORS = 64 };
@@ -151,14 +152,14 @@ static bool collect(const char *capture, const struct model *m, bool *waits, str
 
 static void wait_for_answers(const char *capture, const struct model *m, bool *waits, struct where_answers *ret)
 {
-	uint64_t until = request_time_ns(CLOCK_MONOTONIC) + REQUEST_PATIENCE_S * 1000000000ull;
+	uint64_t until = sys_clock_ns(CLOCK_MONOTONIC) + REQUEST_PATIENCE_S * 1000000000ull;
 	const struct timespec pause = {0, POLL_NS};
 
 	/* A launcher that receives SIGCHLD looks at once. */
 	for (size_t i = 0; i < m->run_count; i++)
 		if (waits[i] && m->machines[m->runs[i].machine].is_this)
 			kill((pid_t)m->runs[i].pid, SIGCHLD);
-	while (collect(capture, m, waits, ret) && request_time_ns(CLOCK_MONOTONIC) < until)
+	while (collect(capture, m, waits, ret) && sys_clock_ns(CLOCK_MONOTONIC) < until)
 		nanosleep(&pause, NULL);
 	for (size_t i = 0; i < m->run_count; i++)
 		if (waits[i])

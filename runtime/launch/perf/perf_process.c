@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runtime/launch/perf/perf.h"
@@ -239,11 +238,8 @@ static size_t read_file(uint32_t pid, const char *name, char *ret, size_t size)
 /* Field 22 of /proc/PID/stat of a process that may have ended, from the time of its fork. */
 static uint64_t start_of_fork(uint64_t time_ns)
 {
-	struct timespec boot;
-	uint64_t ns;
+	uint64_t ns = sys_clock_ns(CLOCK_BOOTTIME) - (clock_monotonic_ns() - time_ns);
 
-	clock_gettime(CLOCK_BOOTTIME, &boot);
-	ns = (uint64_t)boot.tv_sec * 1000000000u + (uint64_t)boot.tv_nsec - (clock_monotonic_ns() - time_ns);
 	return ns / (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
