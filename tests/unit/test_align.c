@@ -113,6 +113,13 @@ Test(align, finds_a_drift_of_each_of_several_hosts)
 	assert_within(&ranks[1], 4000);
 	assert_within(&ranks[2], 4000);
 	assert_within(&ranks[3], 4000);
+	for (size_t i = 1; i < 3; i++) {
+		const char *how = align_method(&model, (size_t)(captured_host(ranks[i].host) - model.machines));
+		double drift;
+
+		cr_assert_eq(sscanf(strstr(how, "drifting by "), "drifting by %lf us per second", &drift), 1);
+		cr_expect_lt(fabs(drift - ranks[i].ppm), 1, "%s: %s", ranks[i].host, how);
+	}
 	/* Ignoring the drift would give an error of 1.5 ms at the end. */
 	for (size_t i = 1; i < 3; i++)
 		cr_assert_lt(captured_host(ranks[i].host)->clock.error_ns, 400000);

@@ -144,3 +144,13 @@ Test(demangle, every_beginning_of_a_name_has_a_base)
 		}
 	buffer_done(&b);
 }
+
+Test(demangle, functions_of_libc_have_the_names_that_programs_call)
+{
+	static const char *const cases[][2] = {{"__libc_recv", "recv"}, {"_libc_read", "read"},
+					       {"libc_write", "write"}, {"libcurl_read", "libcurl_read"},
+					       {"__read", "read"}, {"read", "read"}, {"__", ""}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		cr_expect_str_eq(demangle_libc(cases[i][0]), cases[i][1]);
+}

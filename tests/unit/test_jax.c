@@ -1,92 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests the reports about JAX with captures written here, and the texts that they are made of. */
+/* Tests the reports about JAX with captures written here. */
 #include <criterion/criterion.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "report/events/jax/jax_text.h"
+#include "report/answers/summary/summary_parts.h"
 #include "report/tables/report.h"
 #include "trace_writer.h"
-
-/* ---- texts ---- */
-
-static void reads(const char *domain, const char *text, enum jax_kind kind, const char *name, const char *full)
-{
-	struct jax_text t;
-
-	cr_expect_eq(jax_text_parse(domain, text, &t), kind != JAX_NONE, "%s", text);
-	cr_expect_eq(t.kind, kind, "%s: %d", text, t.kind);
-	if (!kind)
-		return;
-	cr_expect(t.length == strlen(name) && !strncmp(t.name, name, t.length), "%s: %.*s", text, (int)t.length,
-		  t.name);
-	cr_expect(t.full_length == strlen(full) && !strncmp(t.full, full, t.full_length), "%s: %.*s", text,
-		  (int)t.full_length, t.full);
-}
-
-Test(jax, texts)
-{
-	reads("JAX", "run f (train.py:17)", JAX_RUN, "f", "f (train.py:17)");
-	reads("JAX", "run <lambda> (a (1).py:2)", JAX_RUN, "<lambda>", "<lambda> (a (1).py:2)");
-	reads("JAX", "run f", JAX_RUN, "f", "f");
-	reads("JAX", "trace f", JAX_TRACE, "f", "f");
-	reads("JAX", "trace jit_f", JAX_TRACE, "jit_f", "jit_f");
-	reads("JAX", "lower jit(f)", JAX_LOWER, "f", "f");
-	reads("JAX", "compile jit(<lambda>)", JAX_COMPILE, "<lambda>", "<lambda>");
-	reads("JAX", "compile pmap(f)", JAX_COMPILE, "f", "f");
-	reads("JAX", "compile jit_f", JAX_COMPILE, "f", "f");
-	reads("JAX", "compile jit", JAX_COMPILE, "jit", "jit");
-	reads("JAX", "compile jit()", JAX_COMPILE, "jit()", "jit()");
-	reads("JAX", "compiles", JAX_NONE, "", "");
-	reads("JAX", "cache request", JAX_REQUEST, "", "");
-	reads("JAX", "cache hit", JAX_HIT, "", "");
-	reads("JAX", "cache write", JAX_WRITE, "", "");
-	reads("JAX", "miss f: x, now f32[4] and before f32[3]", JAX_MISS, "f", "x, now f32[4] and before f32[3]");
-	reads("JAX", "miss f", JAX_MISS, "f", "");
-	reads("JAX", "cache", JAX_NONE, "", "");
-	reads("", "run f (train.py:17)", JAX_NONE, "", "");
-	reads("TSL", "run f (train.py:17)", JAX_NONE, "", "");
-	reads("TSL", "XlaModule:#hlo_module=jit_f,program_id=7#", JAX_MODULE, "f", "jit_f");
-	reads("TSL", "XlaModule:#prefix=a/b,hlo_module=jit_f,program_id=7#", JAX_MODULE, "f", "jit_f");
-	reads("TSL", "XlaModule:#program_id=7#", JAX_NONE, "", "");
-	reads("TSL", "XlaModule:#hlo_module=main", JAX_NONE, "", "");
-	reads("TSL", "XlaModule:#hlo_module=main#", JAX_MODULE, "main", "main");
-	reads("TSL", "Thunk:#hlo_op=fusion.1#", JAX_OP, "fusion.1", "fusion.1");
-	reads("TSL", "Thunk:#name=jit_f#", JAX_OP, "jit_f", "jit_f");
-	reads("TSL", "Thunk:#hlo_op=#", JAX_OP, "", "");
-	reads("TSL", "XlaCompileBackend:#module=jit_f,program_id=7#", JAX_PART, "f", "jit_f");
-	reads("TSL", "XlaCompile:#module=jit_f,program_id=7#", JAX_BUILD, "f", "jit_f");
-	reads("TSL", "XlaCompile:#", JAX_NONE, "", "");
-	reads("TSL", "", JAX_NONE, "", "");
-}
-
-Test(jax, fields_are_whole)
-{
-	const char *value;
-	size_t length;
-
-	cr_expect(jax_text_field("X:#ab=1,b=2#", "b", &value, &length) && length == 1 && *value == '2');
-	cr_expect(jax_text_field("X:#b=#", "b", &value, &length) && !length);
-	cr_expect_not(jax_text_field("X:#ab=1#", "b", &value, &length));
-	cr_expect_not(jax_text_field("b=1", "b", &value, &length));
-	cr_expect_not(jax_text_field("#", "b", &value, &length));
-	cr_expect_not(jax_text_field("", "b", &value, &length));
-}
-
-Test(jax, path_within_the_function)
-{
-	cr_expect_str_eq(jax_text_within("jit(f)/a/sin"), "a/sin");
-	cr_expect_str_eq(jax_text_within("pmap(<lambda>)/sin"), "sin");
-	cr_expect_str_eq(jax_text_within("jit(f)"), "jit(f)");
-	cr_expect_str_eq(jax_text_within("jit(f)/"), "jit(f)/");
-	cr_expect_str_eq(jax_text_within("jitter(f)/sin"), "jitter(f)/sin");
-	cr_expect_str_eq(jax_text_within("a/jit(f)/sin"), "a/jit(f)/sin");
-	cr_expect_str_eq(jax_text_within(""), "");
-}
-
-/* ---- reports ---- */
 
 enum { START = 1000, OURS = 1, XLAS = 2 };
 enum {
@@ -142,6 +63,7 @@ static const char *const texts[] = {
 	"gpu:0-3",
 };
 
+static const char *domains[] = {"JAX", "TSL"};
 static const char *const kernels[] = {NULL, "fusion_1", "loop_add_fusion", "gemm", "other"};
 
 struct job {
@@ -183,8 +105,8 @@ static void job_begin(struct job *j)
 	writer_thread(&j->w, &j->cupti, 9, "cupti", TF_PAGE * 4);
 	for (uint32_t i = 1; i < sizeof(texts) / sizeof(*texts); i++)
 		writer_text(&j->t, TF_BLOB_STRING, i, texts[i]);
-	writer_text(&j->t, TF_BLOB_DOMAIN, OURS, "JAX");
-	writer_text(&j->t, TF_BLOB_DOMAIN, XLAS, "TSL");
+	writer_text(&j->t, TF_BLOB_DOMAIN, OURS, domains[0]);
+	writer_text(&j->t, TF_BLOB_DOMAIN, XLAS, domains[1]);
 	writer_device_source(&j->cupti, TF_DEVICE_TIME_MONOTONIC, 130001, "libcupti.so.13");
 	for (uint32_t i = 1; i < sizeof(kernels) / sizeof(*kernels); i++) {
 		struct tf_device_operation work = {
@@ -229,17 +151,17 @@ static void executed(struct job *j)
 	range(&j->xla, XLAS, MODULE_F, 700, 703); /* the only f */
 }
 
-static void check(void (*write)(struct job *), const char *report, bool lacks, const char *wanted)
+static char directory[32];
+static struct model model;
+static struct report_context context;
+
+static void job_open(void (*write)(struct job *))
 {
-	char directory[] = "/tmp/pillion-jax-XXXXXX", *paths[] = {directory}, *text = NULL;
-	struct report_context context = {0};
-	struct model model;
-	struct emit emit = {.format = FORMAT_CSV};
-	struct table table = {0};
+	char *paths[] = {directory};
 	struct err err = {{0}};
 	struct job j;
-	size_t size;
 
+	strcpy(directory, "/tmp/pillion-jax-XXXXXX");
 	cr_assert_not_null(mkdtemp(directory));
 	capture_create(directory);
 	job_begin(&j);
@@ -248,8 +170,24 @@ static void check(void (*write)(struct job *), const char *report, bool lacks, c
 	writer_save(&j.w, directory);
 	writer_done(&j.w);
 	cr_assert_eq(model_open(&model, paths, 1, &err), 0, "%s", err.text);
-	context.model = &model;
-	context.symbols = symbols_new(&model, false);
+	context = (struct report_context){.model = &model, .symbols = symbols_new(&model, false)};
+}
+
+static void job_close(void)
+{
+	symbols_free(context.symbols);
+	model_done(&model);
+	capture_remove(directory);
+}
+
+static void check(void (*write)(struct job *), const char *report, bool lacks, const char *wanted)
+{
+	struct emit emit = {.format = FORMAT_CSV};
+	struct table table = {0};
+	char *text = NULL;
+	size_t size;
+
+	job_open(write);
 	report_find(report)->run(&context, &table);
 	cr_expect_eq(table.lacks != NULL, lacks, "%s", table.lacks);
 	emit.file = open_memstream(&text, &size);
@@ -260,9 +198,18 @@ static void check(void (*write)(struct job *), const char *report, bool lacks, c
 	cr_expect_str_eq(strchr(text, '\n') ? strchr(text, '\n') + 1 : text, wanted, "%s", text);
 	free(text);
 	table_done(&table);
-	symbols_free(context.symbols);
-	model_done(&model);
-	capture_remove(directory);
+	job_close();
+}
+
+static void check_summary(void (*write)(struct job *), const char *wanted)
+{
+	struct buffer text = {0};
+
+	job_open(write);
+	summary_jax(&context, &text);
+	cr_expect_str_eq(buffer_string(&text), wanted);
+	buffer_done(&text);
+	job_close();
 }
 
 static void job_of_two(struct job *j)
@@ -457,6 +404,46 @@ Test(jax, nothing_to_show)
 	check(job_of_nothing, "jax_sum", true, "");
 	check(job_of_nothing, "jax_ops_sum", true, "");
 	check(job_on_the_cpu, "jax_ops_sum", true, "");
+}
+
+static void job_that_runs_twice(struct job *j)
+{
+	job_of_two(j);
+	executed(j);
+}
+
+static void job_that_compiles(struct job *j)
+{
+	range(&j->t, OURS, COMPILE_F, 100, 300);
+}
+
+Test(jax, the_summary_has_the_function_that_is_compiled_longest)
+{
+	check_summary(job_of_two, "JAX        f (a.py:3): compiled 1 time, 0.15 us; 2 runs, 1.32 us of the GPU; "
+				  "compilation of all 2 functions: 0.16 us\n");
+	check_summary(job_that_runs_twice, "JAX        f (a.py:3): compiled 1 time, 0.15 us; 3 runs, 2.64 us of the "
+					   "GPU; compilation of all 2 functions: 0.16 us\n");
+	check_summary(job_that_compiles, "JAX        f: compiled 1 time, 0.20 us; no run was recorded\n");
+	check_summary(job_of_xla, "JAX        h: compiled 1 time, 0.08 us; 2 runs, 0.01 us of the GPU\n");
+	check_summary(job_of_two_modules, "JAX        h: compiled 1 time, 0.08 us; 1 run, 0.00 us; "
+					  "compilation of all 2 functions: 0.08 us\n");
+	check_summary(job_of_nothing, "");
+}
+
+Test(jax, a_program_without_jax_has_none)
+{
+	domains[0] = domains[1] = "other";
+	check(job_of_two, "jax_sum", true, "");
+	check(job_of_two, "jax_ops_sum", true, "");
+}
+
+Test(jax, ranges_of_launches_have_their_parents)
+{
+	check(job_of_two, "nvtx_gpu_proj_trace", false,
+	      "JAX:run f (a.py:3),7000,4020,500,20,PushPop,7,7,3,0,1,8,,:8\n"
+	      "\"TSL:XlaModule:#prefix=x,hlo_module=jit_f,program_id=7#\",7000,4020,502,16,PushPop,7,7,3,1,2,9,8,:8:9\n"
+	      "TSL:Thunk:#hlo_op=fusion.1#,7000,1000,504,4,PushPop,7,7,1,2,0,10,9,:8:9:10\n"
+	      "TSL:Thunk:#name=command_buffer_1#,9000,300,510,4,PushPop,7,7,1,2,0,11,9,:8:9:11\n");
 }
 
 /* ---- JAX's persistent cache ---- */

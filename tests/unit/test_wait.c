@@ -348,6 +348,13 @@ Test(wait, a_lock_of_python_has_the_thread_in_its_with_statement)
 	expect_wait(w, "futex", "threading.Lock", "waits for the threading.Lock 0x5000, held by thread 12 (thread-2)");
 	expect_wait(futex(0x2000, FUTEX_WAIT, 0, "sem_wait"), "futex", "threading.RLock",
 		    "waits for the threading.RLock 0x6000, held by thread 11 (thread-1)");
+	locks[1].flags = 0;
+	cr_expect_eq(futex(0x1000, FUTEX_WAIT, 0, "sem_wait").owner, 0, "it is not in its with statement");
+	locks[1] = (struct tf_where_lock){.tid = 12, .semaphore = 0x1008, .flags = TF_WHERE_LOCK_IS_ENTERED};
+	cr_expect_eq(futex(0x1000, FUTEX_WAIT, 0, "sem_wait").owner, 0, "it is in that of another lock");
+	locks[1] = (struct tf_where_lock){.tid = 99, .semaphore = 0x1000, .flags = TF_WHERE_LOCK_IS_ENTERED};
+	cr_expect_eq(futex(0x1000, FUTEX_WAIT, 0, "sem_wait").owner, 0, "there is no such thread");
+	locks[1].tid = 12;
 	threads[2].head = threads[0].head;
 	threads[2].head.tid = 12;
 	threads[2].head.arguments[0] = 0x1000;
