@@ -243,3 +243,35 @@ Test(samples, words_why_there_are_none)
 		cr_expect_str_eq(buffer_string(&words), cases[i].words, "%s", buffer_string(&words));
 	}
 }
+
+Test(samples, what_has_no_more_of_them_is_told_once_with_its_last)
+{
+	struct image images[3];
+	struct model m;
+	struct unsampled u;
+
+	sample(3000, 1000, 0);
+	sample(4000, 1000, 0);
+	writer_text(&t, TF_BLOB_NOTE, 1, TF_NOTE_NO_SAMPLES " from here on, timers fail");
+	open_model();
+	/* a file that is missing, and another process, before it */
+	images[0] = images[1] = images[2] = model.images[0];
+	images[0].trace = images[1].trace = NULL;
+	images[0].pid++;
+	m = model;
+	m.images = images;
+	m.image_count = 3;
+	unsampled_find(&m, &u);
+	cr_assert_eq(u.count, 1);
+	cr_expect_str_eq(u.items[0].text, "from here on, timers fail");
+	cr_expect_eq(u.items[0].processes, 1);
+	cr_expect_eq(u.items[0].first, &images[1]);
+	cr_expect_eq(u.items[0].last_ns, 3000, "the sample at 4000, of a process that began at 1000");
+	cr_expect_eq(samples_by_signals(&images[1]), 0);
+	cr_expect_eq(samples_by_signals(&images[2]), 2);
+	cr_expect_eq(samples_by_perf(&images[2]), 0);
+	images[2].via = TF_VIA_OBSERVED;
+	cr_expect_eq(samples_by_signals(&images[2]), 0);
+	cr_expect_eq(samples_by_perf(&images[2]), 2);
+	unsampled_done(&u);
+}
