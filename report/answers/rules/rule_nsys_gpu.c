@@ -37,17 +37,13 @@ struct device_check {
 
 static struct device *device_check_device(struct device_check *l, const struct timeline_entry *b)
 {
-	for (size_t i = 0; i < l->device_count; i++)
-		if (l->devices[i].device == b->device)
-			return &l->devices[i];
-	if (l->device_count == GAP_DEVICES)
-		return NULL;
-	mem_append(l->devices, l->device_count, l->device_capacity, (struct device){.device = b->device,
-										    .context = b->context,
-										    .first = b->start,
-										    .last = b->start,
-										    .last_context = b->context});
-	return &l->devices[l->device_count - 1];
+	struct device *known = array_find(one, l->devices, l->device_count, one->device == b->device);
+
+	if (known || l->device_count == GAP_DEVICES)
+		return known;
+	return mem_new(l->devices, l->device_count, l->device_capacity,
+		       (struct device){.device = b->device, .context = b->context, .first = b->start, .last = b->start,
+				       .last_context = b->context});
 }
 
 COMPARATOR(by_duration, struct gpu_row, order_of(b->duration, a->duration) ?: order_of(a->start, b->start))

@@ -151,19 +151,16 @@ static void gap_fill_from_host(struct filling *f, const struct host_span *h, uin
 {
 	const struct function *function = trace_function(f->gaps[f->at].image->trace, h->function);
 	enum gap_cause cause = function ? cause_of(function) : GAP_CUDA;
-	size_t i = 0;
+	struct part *part = array_find(one, f->parts, f->part_count,
+				       one->function == h->function && one->cause == cause)
+			    ?: mem_new(f->parts, f->part_count, f->part_capacity,
+				       (struct part){.cause = cause, .function = h->function});
 
-	while (i < f->part_count && (f->parts[i].function != h->function || f->parts[i].cause != cause))
-		i++;
-	if (i == f->part_count) {
-		mem_append(f->parts, f->part_count, f->part_capacity,
-			   (struct part){.cause = cause, .function = h->function});
-	}
-	f->parts[i].ns += to - from;
+	part->ns += to - from;
 	f->filled += to - from;
-	if (to - from > f->parts[i].longest) {
-		f->parts[i].longest = to - from;
-		f->parts[i].stack = h->stack;
+	if (to - from > part->longest) {
+		part->longest = to - from;
+		part->stack = h->stack;
 	}
 }
 

@@ -78,27 +78,23 @@ static const struct image *process_samples(const struct model *m, size_t machine
 static void unsampled_add(const struct model *m, size_t machine, uint32_t pid, const char *note, struct unsampled *u,
 			  struct map *seen)
 {
+	struct unsampled_reason *known;
 	const struct image *image;
 	const char *reason;
 	bool is_new;
-	size_t i = 0;
 
 	if (note_decode(note, &reason) != NOTE_NO_SAMPLES || has_any_by_perf(m, machine, pid))
 		return;
 	reason += strspn(reason, ", ");
-	while (i < u->count && strcmp(u->items[i].text, reason) != 0)
-		i++;
-	if (i == u->count) {
-		u->items = mem_grow(u->items, i, &u->capacity, sizeof(*u->items));
-		u->items[u->count++] = (struct unsampled_reason){.text = mem_copy_text(reason, strlen(reason))};
-	}
-	map_put(seen, (uint64_t)i << 32 | pid, machine, &is_new);
+	known = list_find(one, u, !strcmp(one->text, reason))
+		?: list_new(u, (struct unsampled_reason){.text = mem_copy_text(reason, strlen(reason))});
+	map_put(seen, (uint64_t)(known - u->items) << 32 | pid, machine, &is_new);
 	if (!is_new)
 		return;
-	u->items[i].processes++;
-	image = process_samples(m, machine, pid, &u->items[i].last_ns);
-	if (!u->items[i].first)
-		u->items[i].first = image;
+	known->processes++;
+	image = process_samples(m, machine, pid, &known->last_ns);
+	if (!known->first)
+		known->first = image;
 }
 
 void unsampled_find(const struct model *m, struct unsampled *ret)

@@ -40,18 +40,14 @@ static void round_done(struct top *t)
 
 static struct top_process *process_find(struct top *t, uint32_t pid, uint64_t start, const char *host)
 {
-	struct top_process *p;
+	struct top_process *p = array_find(one, t->processes, t->count,
+					   one->pid == pid && one->start == start && !strcmp(one->host, host));
 
-	for (size_t i = 0; i < t->count; i++) {
-		p = &t->processes[i];
-		if (p->pid == pid && p->start == start && !strcmp(p->host, host)) {
-			p->was_seen = true;
-			return p;
-		}
-	}
-	p = mem_new(t->processes, t->count, t->capacity,
-		    (struct top_process){.pid = pid, .start = start, .was_seen = true});
-	p->host = mem_copy_text(host, strlen(host));
+	if (!p)
+		p = mem_new(t->processes, t->count, t->capacity,
+			    (struct top_process){.pid = pid, .start = start,
+						 .host = mem_copy_text(host, strlen(host))});
+	p->was_seen = true;
 	return p;
 }
 

@@ -11,15 +11,13 @@ enum { PERIOD_NS = 50000000 };
 static void line_count(struct top *l, const struct where_item *item)
 {
 	const struct where_frame *line = where_item_line(item);
+	struct top_line *known;
 
 	if (!line || !line->is_python || item->thread->head.flags & TF_WHERE_IN_CALL)
 		return;
-	for (size_t i = 0; i < l->line_count; i++)
-		if (l->lines[i].line == line->line) {
-			l->lines[i].samples++;
-			return;
-		}
-	mem_append(l->lines, l->line_count, l->line_capacity, (struct top_line){line->line, 1});
+	known = array_find(one, l->lines, l->line_count, one->line == line->line)
+		?: mem_new(l->lines, l->line_count, l->line_capacity, (struct top_line){line->line, 0});
+	known->samples++;
 }
 
 void top_sample_one(struct top *l)
