@@ -4,9 +4,12 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "report/export/pack/redact.h"
 #include "report/read/pack.h"
 #include "report/read/pack_block.h"
 #include "report/tables/report.h"
@@ -458,4 +461,73 @@ Test(pack, the_name_of_the_file_is_that_of_the_capture)
 	cr_expect_str_eq(path.data, "a.pillion", "and that of the directory is in the file");
 	cr_expect_eq(system("diff -r kept a.pillion"), 0);
 	buffer_done(&path);
+}
+
+/* ---- redacted ---- */
+
+/* As recipes/redact.py: for a file its sizes, its name and its bytes; what comes back has capitals, unless the name
+ * begins with '?', which is not known. It ends after `files`. */
+static void redact_here(int fd, size_t files)
+{
+	for (size_t i = 0; i < files; i++) {
+		uint64_t sizes[2];
+		static char name[64], bytes[1 << 20];
+		uint8_t is_known;
+
+		if (recv(fd, sizes, sizeof(sizes), MSG_WAITALL) != sizeof(sizes) || sizes[0] > sizeof(name) ||
+		    sizes[1] > sizeof(bytes) || recv(fd, name, sizes[0], MSG_WAITALL) != (ssize_t)sizes[0] ||
+		    (sizes[1] && recv(fd, bytes, sizes[1], MSG_WAITALL) != (ssize_t)sizes[1]))
+			_exit(1);
+		is_known = *name != '?';
+		name[0] = 'N';
+		for (size_t k = 0; k < sizes[1]; k++)
+			bytes[k] ^= 0x20;
+		if (send(fd, &is_known, 1, 0) != 1 || send(fd, name, sizes[0], 0) != (ssize_t)sizes[0])
+			_exit(2);
+		for (size_t done = 0; is_known && done < sizes[1];) { /* in several parts */
+			size_t part = sizes[1] - done < 5000 ? sizes[1] - done : 5000;
+
+			if (send(fd, bytes + done, part, 0) != (ssize_t)part)
+				_exit(3);
+			done += part;
+		}
+	}
+	_exit(0);
+}
+
+Test(pack, each_redacted_file_comes_back_in_its_place)
+{
+	static uint8_t bytes[300000];
+	char name[] = "name", unknown[] = "?other";
+	struct redactor r = {.fd = -1};
+	int sockets[2];
+	bool is_known;
+	struct err err;
+
+	redactor_done(&r); /* it was not started */
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets), 0);
+	r = (struct redactor){.pid = fork(), .fd = sockets[0]};
+	if (!r.pid) {
+		close(sockets[0]);
+		redact_here(sockets[1], 3);
+	}
+	close(sockets[1]);
+	memset(bytes, 'a', sizeof(bytes));
+	is_known = false;
+	cr_assert_eq(redact_file(&r, name, bytes, sizeof(bytes) - 1, &is_known, &err), 0, "%s", err.text);
+	cr_expect(is_known);
+	cr_expect_str_eq(name, "Name");
+	for (size_t i = 0; i < sizeof(bytes) - 1; i++)
+		cr_assert_eq(bytes[i], 'A', "at %zu", i);
+	cr_expect_eq(bytes[sizeof(bytes) - 1], 'a', "it is behind the end");
+	cr_assert_eq(redact_file(&r, unknown, bytes, 10, &is_known, &err), 0, "%s", err.text);
+	cr_expect_not(is_known);
+	cr_expect_str_eq(unknown, "Nother");
+	cr_expect_eq(bytes[0], 'A', "what is not known does not come back");
+	cr_assert_eq(redact_file(&r, name, NULL, 0, &is_known, &err), 0, "a name alone");
+	cr_expect(is_known);
+	cr_expect_eq(redact_file(&r, name, bytes, 10, &is_known, &err), -EIO, "the program has ended");
+	redactor_done(&r);
+	cr_expect_eq(fcntl(sockets[0], F_GETFD), -1, "it is closed");
+	cr_expect_eq(waitpid(r.pid, NULL, 0), -1, "it was waited for");
 }
