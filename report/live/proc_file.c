@@ -6,16 +6,23 @@
 #include <string.h>
 #include <unistd.h>
 
-char *proc_file_read(uint32_t pid, const char *name, size_t *ret_size)
+static int proc_file_open(uint32_t pid, const char *name)
 {
 	SCOPED(buffer) path = {0};
+
+	buffer_print(&path, "/proc/%u/%s", pid, name);
+	return open(path.data, O_RDONLY | O_CLOEXEC);
+}
+
+char *proc_file_read(uint32_t pid, const char *name, size_t *ret_size)
+{
 	struct buffer bytes = {0};
 	char part[4096];
 	ssize_t n;
-	int fd;
+	int fd = proc_file_open(pid, name);
 
-	buffer_print(&path, "/proc/%u/%s", pid, name);
-	fd = open(path.data, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 && errno == ESRCH) /* it has no memory: of the process, or of a main thread that has ended */
+		fd = proc_file_open(process_thread_alive(pid), name);
 	while (fd >= 0 && (n = read(fd, part, sizeof(part))) > 0)
 		buffer_add(&bytes, part, (size_t)n);
 	n = fd < 0 ? -errno : 0;

@@ -164,19 +164,13 @@ static void thread_cpus_sample(struct usage_thread *t, const struct usage_proces
 /* ---- /proc ---- */
 
 /* What a stat file has. */
-static bool stat_sample(const char *text, struct tf_usage_sample *ret, uint64_t *ret_start)
+static void stat_sample(const struct process_stat *stat, struct tf_usage_sample *ret)
 {
-	struct process_stat stat;
-
-	if (!process_stat_parse(text, &stat))
-		return false;
-	memcpy(ret->name, stat.name, sizeof(ret->name));
-	ret->state = stat.state;
-	ret->cpu_ns = stat.cpu_ticks * usage.tick_ns;
+	memcpy(ret->name, stat->name, sizeof(ret->name));
+	ret->state = stat->state;
+	ret->cpu_ns = stat->cpu_ticks * usage.tick_ns;
 	ret->delay_ns = TF_USAGE_UNKNOWN;
-	ret->resident_kb = (uint32_t)(stat.resident_pages * (uint64_t)sysconf(_SC_PAGESIZE) / 1024);
-	*ret_start = stat.start;
-	return true;
+	ret->resident_kb = (uint32_t)(stat->resident_pages * (uint64_t)sysconf(_SC_PAGESIZE) / 1024);
 }
 
 static void schedule_read(const char *directory, struct tf_usage_sample *ret)
@@ -248,7 +242,6 @@ static void thread_sample(struct usage_process *p, const struct tf_usage_sample 
 	struct usage_thread *t = thread_find(p, tid);
 	struct tf_usage_sample now = *process;
 	char path[64], stat_path[80], text[1024];
-	uint64_t start;
 
 	if (!t)
 		return;
@@ -263,10 +256,12 @@ static void thread_sample(struct usage_process *p, const struct tf_usage_sample 
 	schedule_read(path, &now);
 	if (!t->last.kind || now.delay_ns == TF_USAGE_UNKNOWN) {
 		struct tf_usage_sample own = now;
+		struct process_stat stat;
 
 		snprintf(stat_path, sizeof(stat_path), "%s/stat", path);
-		if (sys_read_file(stat_path, text, sizeof(text)) <= 0 || !stat_sample(text, &own, &start))
+		if (sys_read_file(stat_path, text, sizeof(text)) <= 0 || !process_stat_parse(text, &stat))
 			return;
+		stat_sample(&stat, &own);
 		memcpy(now.name, own.name, sizeof(now.name));
 		now.cpu_ns = now.delay_ns == TF_USAGE_UNKNOWN ? own.cpu_ns : now.cpu_ns;
 	}
@@ -323,13 +318,14 @@ static void usage_forget(struct living *p)
 /* False: it has ended and was waited for. One that was not waited for still has its CPU time. */
 static bool process_read(const struct living *p, struct tf_usage_sample *ret)
 {
-	char path[48], text[1024];
-	uint64_t start;
+	struct process_stat stat;
 
 	*ret = (struct tf_usage_sample){
 		.kind = TF_USAGE_PROCESS, .pid = p->pid, .process_start = p->start, .ticks = clock_now()};
-	snprintf(path, sizeof(path), "/proc/%u/stat", p->pid);
-	return sys_read_file(path, text, sizeof(text)) > 0 && stat_sample(text, ret, &start) && start == p->start;
+	if (!process_stat_read(p->pid, &stat) || stat.start != p->start)
+		return false;
+	stat_sample(&stat, ret);
+	return true;
 }
 
 static bool usage_of_process(struct living *p)

@@ -94,6 +94,16 @@ for how in $ways; do
 		mutex "deadlock.c:$(line deadlock.c 'two waits')"
 	[ "$how" = kill ] || like "$(cat recorded.err)" '^DEADLOCK ' "mutexes, $how: the summary of the run"
 done
+alike kill "$deadlock" ended
+cycle 'the main thread has ended' mutex "deadlock.c:$(line deadlock.c 'one waits')" \
+	mutex "deadlock.c:$(line deadlock.c 'two waits')"
+PILLION_STATS=false started recorded "$PILLION" -f -o run "$deadlock" ended
+has_two_waits() {
+	"$PILLION" where "$1" >seen 2>said
+	[ "$(grep -c 'pthread_mutex_lock for .*: waits for the mutex' seen)" -eq 2 ]
+}
+ok 'the main thread has ended: where PID' eventually has_two_waits "$(child_of "$job")"
+ended kill
 # As long as the calls lasted, and not only until the look that found them.
 started recorded "$PILLION" -f --stats=false -o aged "$deadlock" mutexes
 is_seen() {

@@ -75,14 +75,18 @@ int main(int argc, char **argv)
 
 	puts("ready");
 	fflush(stdout);
-	if (!strcmp(how, "mutexes"))
+	if (!strcmp(how, "mutexes")) {
 		start(mutex_one, mutex_two);
-	else if (!strcmp(how, "rwlocks"))
+	} else if (!strcmp(how, "ended")) {
+		start(mutex_one, mutex_two);
+		pthread_exit(NULL); /* the main thread is a zombie, and the process is none */
+	} else if (!strcmp(how, "rwlocks")) {
 		start(writer_one, writer_two);
-	else if (!strcmp(how, "join"))
+	} else if (!strcmp(how, "join")) {
 		start(join_holder, lock_two);
-	else
+	} else {
 		pthread_mutex_lock(&first);
+	}
 	if (threads[0])
 		pthread_join(threads[0], NULL);
 	pthread_mutex_lock(&first); /* main relocks */

@@ -361,11 +361,13 @@ static void apply_wait_statuses(struct model *m)
 	}
 }
 
-/* Whether the image's process, not a later one with the same pid, exists and is not a zombie. */
+/* Whether the image's process, not a later one with the same pid, exists and is not a zombie: one of its threads is
+ * alive, not necessarily the main one. */
 static bool is_alive(const struct image *image)
 {
 	char path[32], text[1024], state = 0, *at;
 	unsigned long long started = 0;
+	unsigned threads = 0;
 	FILE *f;
 	size_t size;
 
@@ -377,10 +379,10 @@ static bool is_alive(const struct image *image)
 	fclose(f);
 	text[size] = 0;
 	at = strrchr(text, ')'); /* its name may contain anything */
-	if (!at || sscanf(at + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
-			  &state, &started) != 2)
+	if (!at || sscanf(at + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %u %*s %llu",
+			  &state, &threads, &started) != 3)
 		return false;
-	return state != 'Z' && state != 'X' &&
+	return (state != 'Z' || threads > 1) && state != 'X' &&
 	       (started == image->process_start || (image->start_is_bound && started < image->process_start));
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What /proc tells of a process. */
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,8 +21,8 @@ bool process_stat_parse(const char *text, struct process_stat *ret)
 
 	if (!open || !close ||
 	    sscanf(close + 1,
-		   " %c %u %*d %d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d %llu %*u %ld",
-		   &ret->state, &ret->parent_pid, &ret->session, &user, &system, &start, &resident) != 7)
+		   " %c %u %*d %d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %u %*d %llu %*u %ld",
+		   &ret->state, &ret->parent_pid, &ret->session, &user, &system, &ret->threads, &start, &resident) != 8)
 		return false;
 	length = (size_t)(close - open - 1);
 	memset(ret->name, 0, sizeof(ret->name));
@@ -37,7 +38,30 @@ bool process_stat_read(uint32_t pid, struct process_stat *ret)
 	char path[48], text[1024];
 
 	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-	return sys_read_file(path, text, sizeof(text)) > 0 && process_stat_parse(text, ret);
+	if (sys_read_file(path, text, sizeof(text)) <= 0 || !process_stat_parse(text, ret))
+		return false;
+	if (ret->state == 'Z' && ret->threads > 1)
+		ret->state = 'S'; /* its main thread alone has ended, as by pthread_exit() */
+	return true;
+}
+
+uint32_t process_thread_alive(uint32_t pid)
+{
+	struct dirent *entry;
+	uint32_t alive = 0;
+	char path[64], text[128];
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	d = opendir(path);
+	while (d && !alive && (entry = readdir(d))) {
+		snprintf(path, sizeof(path), "/proc/%u/task/%.10s/statm", pid, entry->d_name);
+		if (sys_read_file(path, text, sizeof(text)) > 0 && strtoul(text, NULL, 10))
+			alive = (uint32_t)strtoul(entry->d_name, NULL, 10);
+	}
+	if (d)
+		closedir(d);
+	return alive ? alive : pid;
 }
 
 uint64_t process_strings(uint32_t pid)

@@ -8,7 +8,7 @@
 struct process_stat { /* of /proc/PID/stat or /proc/PID/task/TID/stat */
 	char name[15]; /* terminated unless it has 15 bytes */
 	char state;
-	uint32_t parent_pid;
+	uint32_t parent_pid, threads;
 	int session;
 	uint64_t start; /* clock ticks since boot */
 	uint64_t cpu_ticks, resident_pages;
@@ -16,8 +16,11 @@ struct process_stat { /* of /proc/PID/stat or /proc/PID/task/TID/stat */
 
 /* Parses the text of such a file. */
 bool process_stat_parse(const char *text, struct process_stat *ret);
-/* False: no such process. */
+/* False: no such process. The state is that of the main thread, and not 'Z' as long as another thread goes on. */
 bool process_stat_read(uint32_t pid, struct process_stat *ret);
+/* The first thread that has memory: where the main thread has ended, /proc/PID has neither memory, variables nor
+ * descriptors, and /proc/TID of any other thread has all of them. The PID if there is none. */
+uint32_t process_thread_alive(uint32_t pid);
 /* Where the strings of arguments and environment begin, above all frames of the first thread's stack. 0: not known. */
 uint64_t process_strings(uint32_t pid);
 /* False: no such process, or a zombie. */

@@ -21,7 +21,7 @@ enum where_flag { WHERE_OF_QUIET = 1, WHERE_WITHOUT_FILES = 2, WHERE_PYTHON_ONLY
 
 /* The process whose threads are being described. */
 struct where_process {
-	uint32_t pid;
+	uint32_t pid; /* if its main thread has ended, the number of another one, by which it can be read */
 	const char *maps; /* text of /proc/PID/maps */
 	uint64_t strings; /* process_strings(): what lies above it is not copied, for it may have secrets */
 	struct tf_where_thread *threads;

@@ -271,7 +271,7 @@ static bool is_process(uint32_t pid, uint64_t start, struct process_stat *ret)
 int where_process_record(uint32_t pid, uint64_t start, uint64_t patience_ns, unsigned flags)
 {
 	struct tf_where_process head = {.pid = pid, .start = start};
-	struct where_process p = {.pid = pid, .patience_ns = patience_ns, .flags = flags};
+	struct where_process p = {.pid = process_thread_alive(pid), .patience_ns = patience_ns, .flags = flags};
 	char link[32], executable[PATH_MAX], *maps;
 	struct process_stat stat;
 	size_t begin = where_out.used, at = begin + sizeof(struct tf_where_record);
@@ -282,11 +282,11 @@ int where_process_record(uint32_t pid, uint64_t start, uint64_t patience_ns, uns
 		return -ESRCH;
 	head.parent_pid = stat.parent_pid;
 	head.handled = handled_signals(pid);
-	snprintf(link, sizeof(link), "/proc/%u/exe", pid);
+	snprintf(link, sizeof(link), "/proc/%u/exe", p.pid);
 	n = readlink(link, executable, sizeof(executable));
-	maps = proc_read(pid, "maps");
+	maps = proc_read(p.pid, "maps");
 	p.maps = maps ? maps : "";
-	p.strings = process_strings(pid);
+	p.strings = process_strings(p.pid);
 	where_record(TF_WHERE_PROCESS, &head, sizeof(head), executable, n > 0 ? (size_t)n : 0);
 	where_record(TF_WHERE_MAPS, NULL, 0, p.maps, strlen(p.maps));
 	p.threads = calloc(WHERE_THREADS, sizeof(*p.threads));
