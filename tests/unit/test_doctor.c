@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@ static char *counters(const char *params)
 {
 	char path[] = "/tmp/pillion-doctor-XXXXXX", *ret = NULL;
 	int fd = mkstemp(path);
-	static struct doctor all[2], *next = all;
+	static struct doctor all[8], *next = all;
 	struct doctor *d = next++;
 
 	cr_assert_eq(write(fd, params, strlen(params)), (ssize_t)strlen(params));
@@ -149,6 +150,49 @@ Test(doctor, without_a_driver_nothing_is_needed)
 		cr_expect_str_eq(c->found.data, "no libnvidia-ml.so.1; recording does not need it");
 	unlink(path);
 	rmdir(directory);
+}
+
+/* And may be the last one, without a newline. */
+Test(doctor, a_setting_begins_its_line)
+{
+	char *restricted = counters("RmProfilingAdminOnly: 1"), *other = counters("XRmProfilingAdminOnly: 1\n"),
+	     *later = counters("RmProfilingAdminOnly: 1\nEnableMSI: 1\n"), *empty = counters("");
+
+	cr_expect_not_null(strstr(restricted, "for the administrator only"));
+	cr_expect_not_null(strstr(later, "for the administrator only"));
+	cr_expect_str_eq(other, "for all users; recording needs none");
+	cr_expect_str_eq(empty, "for all users; recording needs none");
+	free(restricted);
+	free(other);
+	free(later);
+	free(empty);
+}
+
+static void end_by(void *context)
+{
+	const int *how = context;
+
+	if (*how < 0)
+		kill(getpid(), -*how);
+	_exit(*how);
+}
+
+/* A status of each kind, and an output at the limit, 1 MiB, or one byte below. */
+Test(doctor, a_child_ends_in_any_way)
+{
+	SCOPED(buffer) text = {0};
+	int statuses[] = {0, 1, 255}, term = -SIGTERM;
+
+	for (size_t i = 0; i < sizeof(statuses) / sizeof(*statuses); i++)
+		cr_expect_eq(doctor_child(end_by, &statuses[i], false, &text), statuses[i]);
+	cr_expect_eq(doctor_child(end_by, &term, false, &text), -1);
+	cr_expect_eq(text.size, 0);
+	cr_expect_eq(shell("head -c 1048575 /dev/zero; exit 4", false, &text), 4);
+	cr_expect_eq(text.size, (1 << 20) - 1);
+	cr_expect_eq(shell("head -c 1048576 /dev/zero; exec sleep 1000", false, &text), -1, "nothing more is read");
+	cr_expect_eq(text.size, 1 << 20);
+	cr_expect_eq(shell("echo only >&2; cat; test -c /proc/self/fd/2 && echo none", false, &text), 0);
+	cr_expect_str_eq(buffer_string(&text), "none\n");
 }
 
 /* ---- files of /proc ---- */
