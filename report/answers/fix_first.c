@@ -239,12 +239,13 @@ static bool is_on_path(const struct choice *k, const struct code_line *line)
 	return false;
 }
 
-/* Whether the role waits for data before each of these calls: then it is asked for them. */
+/* Whether the role waits for data, or for another thread, before each of these calls: then it is asked for them. */
 static bool is_asked(const struct role *r, const struct role_call *call)
 {
 	return array_find(wait, r->calls, r->call_count,
 			  wait->count >= call->count &&
-			  (wait->kind == BLOCKED_SOCKET || wait->kind == BLOCKED_PIPE)) != NULL;
+			  (wait->kind == BLOCKED_SOCKET || wait->kind == BLOCKED_PIPE ||
+			   blocked_waits_for_others(wait->kind))) != NULL;
 }
 
 /* A single thread does one after the other in any case, but the one that asks it may ask for several at once. How long
@@ -255,7 +256,7 @@ static uint64_t asking_words(const struct choice *k, const struct role *r, const
 	const struct role *asking;
 	const struct role_call *found = asking_call(k, r, call, &asking);
 
-	if (!found || (r->threads < 2 && (asking->process == r->process || !is_asked(r, call))))
+	if (!found || (r->threads < 2 && !is_asked(r, call)))
 		return 0;
 	buffer_text(text, "; ");
 	if (asking == r) {

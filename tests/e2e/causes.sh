@@ -192,6 +192,31 @@ for form in one threads; do
 		"the line that asks a server ($form) for one at a time is named"
 done
 
+# So need requests to a thread that waits for each of them; one whose queue is full is what is too slow.
+cat >results.py <<'END'
+import queue, sys, threading, time
+tasks, results = queue.Queue(4), queue.Queue()
+def work():
+    while tasks.get():
+        time.sleep(0.02)
+        results.put(1)
+thread = threading.Thread(target=work)
+thread.start()
+for i in range(24):
+    tasks.put(1)
+    if sys.argv[1] == 'each':
+        results.get()
+tasks.put(0)
+thread.join()
+END
+asking='FIX FIRST [^;]*results\.py:5 work; (main|results\.py) waits for one at a time at [^;]*results\.py:12 '
+for form in each full; do
+	pillion -f -o results --stats=false python3 results.py $form
+	report stats --summary results.pillion | tr -s '\n ' ' ' >$form.said
+done
+like "$(cat each.said)" "$asking" 'the line that waits for one result at a time is named'
+like "$(cat full.said)" 'FIX FIRST [^;]*results\.py:5 work; saves' 'the line that fills a queue is not'
+
 # What threads do in turn is not shared out anew, though one of them does most of it.
 cat >uneven.py <<'END'
 import threading, time
