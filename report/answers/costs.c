@@ -309,14 +309,6 @@ static void role_team_done(struct role_team *t)
 	free(t->work);
 }
 
-/* The program that has started the role's threads; NULL: it is not known, or they are forked workers, whose stacks have
- * the line that has forked them. */
-static const struct role *starter_of(const struct roles *roles, const struct role *role)
-{
-	return list_find(r, roles,
-			 !role->is_program && !role->is_workers && r->is_program && r->process == role->process);
-}
-
 /* Of what each of the two does, half is at lines at which the other one works, too. */
 static bool shares_lines(const struct costs *k, const struct role_team *starter, const struct role_team *team)
 {
@@ -452,7 +444,7 @@ void costs_of_balance(struct costs *k, const struct partition *p, const struct r
 		      uint64_t least_ns, struct balance *ret)
 {
 	SCOPED(role_team) team = {0}, starting = {0};
-	const struct role *starter = starter_of(roles, role);
+	const struct role *starter = roles_starter(roles, role);
 
 	*ret = (struct balance){0};
 	if (!k->causes)

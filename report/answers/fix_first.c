@@ -383,38 +383,6 @@ static void propose_stop(struct choice *k, const struct role *r)
 	fix_first_propose(k, &cause);
 }
 
-static void propose_balance(struct choice *k, const struct role *r)
-{
-	struct fix_first_cause cause = {.rule = "unequal_work", .how = "if all had the same work", .is_balance = true};
-	struct balance b;
-
-	costs_of_balance(k->costs, k->partition, k->roles, r, k->least_ns, &b);
-	/* nobody knows what ended the waits for each other of those for which another role waits */
-	if (b.line && b.saves.saved_ns < k->least_ns &&
-	    (double)(b.most_ns - b.mean_ns) >= FUNCTION_LEAST * (double)b.most_ns && fix_first_waiting(k, r, NULL))
-		function_interval(b.most_ns - b.mean_ns, &b.saves);
-	cause.saves = b.saves;
-	cause.whole_ns = b.most_ns;
-	cause.actor = b.actor;
-	if (b.with) {
-		role_words(b.with, &cause.text);
-		buffer_text(&cause.text, " and ");
-	}
-	role_words(r, &cause.text);
-	buffer_text(&cause.text, " have unequal work: one has ");
-	rule_time(&cause.text, b.most_ns);
-	buffer_text(&cause.text, ", on average they have ");
-	rule_time(&cause.text, b.mean_ns);
-	cause.line = b.line;
-	if (b.line) {
-		buffer_text(&cause.text, ": ");
-		code_line_short(b.line, &cause.text);
-	} else {
-		role_work_line(k->context, k->roles, r, &cause.text);
-	}
-	fix_first_propose(k, &cause);
-}
-
 static void propose_kernel(struct choice *k, const struct price *price)
 {
 	struct fix_first_cause cause = {.rule = "bound_by", .how = "if it took half of its time", .is_bound = true,
@@ -563,7 +531,8 @@ void fix_first_find(const struct report_context *c, struct costs *costs, const s
 		    const struct finding *found, size_t count, struct fix_first *ret)
 {
 	struct choice k = {.context = c, .costs = costs, .partition = &time->partition, .roles = &time->roles,
-			   .least_ns = fix_first_least(time->roles.wall_ns), .causes = ret};
+			   .least_ns = fix_first_least(time->roles.wall_ns), .causes = ret,
+			   .team_worth_ns = mem_alloc((time->roles.count + 1) * sizeof(*k.team_worth_ns))};
 	SCOPED(where_place) place = {0};
 
 	*ret = (struct fix_first){0};
@@ -572,11 +541,12 @@ void fix_first_find(const struct report_context *c, struct costs *costs, const s
 	deadlock_places(&place, &k.told);
 	for (size_t i = 0; i < count; i++)
 		propose_finding(&k, &found[i]);
+	list_each(const struct role, r, k.roles)
+		fix_first_balance(&k, r);
 	list_each(const struct role, r, k.roles) {
 		if (!fix_first_spines(&k, r))
 			propose_cpu(&k, r);
 		propose_stop(&k, r);
-		propose_balance(&k, r);
 		for (size_t n = 0; n < r->call_count && r->calls[n].ns >= k.least_ns; n++)
 			propose_call(&k, r, &r->calls[n]);
 	}
@@ -588,6 +558,7 @@ void fix_first_find(const struct report_context *c, struct costs *costs, const s
 		fix_first_repeats(&k, ret->items);
 	texts_done(&k.told);
 	own_stacks_done(&k.own);
+	free(k.team_worth_ns);
 	drop_last(ret);
 	lift_not_time(ret);
 }

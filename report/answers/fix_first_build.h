@@ -3,6 +3,7 @@
 #pragma once
 
 #include "report/answers/fix_first.h"
+#include "report/answers/spine.h"
 #include "report/names/own_stack.h"
 
 struct choice {
@@ -13,6 +14,7 @@ struct choice {
 	struct own_stacks own;
 	struct texts told; /* file:line where threads wait for each other: DEADLOCK tells that */
 	uint64_t least_ns;
+	uint64_t *team_worth_ns; /* by role: what equal work of its team of OpenMP would save; 0: nothing */
 	struct fix_first *causes;
 };
 
@@ -28,6 +30,18 @@ bool fix_first_removes(const struct fix_first *all, const struct own_function *f
 
 /* spine_cause.c: the places where a role computes. False: no samples tell them. */
 bool fix_first_spines(struct choice *k, const struct role *r);
+
+/* What a sample of the role stands for, on average. */
+uint64_t fix_first_sample_ns(const struct role *r);
+const struct code_line *fix_first_place_line(const struct choice *k, const struct spine_frame *f);
+void fix_first_add_frame(const struct choice *k, const struct spine_frame *f, uint64_t ns,
+			 struct fix_first_cause *cause);
+
+/* balance.c: work that the threads of a role share out unequally, if that costs the run something. */
+void fix_first_balance(struct choice *k, const struct role *r);
+
+/* Whether half of what passes through a function of the role's is done for such a team of OpenMP. */
+bool fix_first_is_of_team(struct choice *k, const struct role *r, uint32_t function);
 
 /* repeats.c: adds what the process of the place does again and again, by its calls on files. */
 void fix_first_repeats(struct choice *k, struct fix_first_cause *cause);

@@ -5,7 +5,6 @@
 
 #include "report/answers/fix_first_build.h"
 #include "report/answers/input_wait.h"
-#include "report/answers/spine.h"
 #include "report/base/table/name.h"
 
 /* So much of a role's time is told. */
@@ -26,8 +25,7 @@ struct role_spines {
 	bool is_foreign;
 };
 
-/* What a sample stands for, on average. */
-static uint64_t sample_ns(const struct role *r)
+uint64_t fix_first_sample_ns(const struct role *r)
 {
 	uint64_t ns = 0, count = 0;
 
@@ -68,7 +66,7 @@ static void find_spines(struct choice *k, const struct role *r, enum spines_of o
 	else
 		ret->found_count =
 			spines_find(&k->own, ret->times, ret->count, of == SPINES_WITH_MODEL,
-				    ret->all_ns / 100 * FIX_PERCENT, sample_ns(r), ret->found);
+				    ret->all_ns / 100 * FIX_PERCENT, fix_first_sample_ns(r), ret->found);
 }
 
 static void role_spines_done(struct role_spines *s)
@@ -77,8 +75,8 @@ static void role_spines_done(struct role_spines *s)
 	free(s->imports);
 }
 
-static void add_frame(const struct choice *k, const struct spine_frame *f, uint64_t ns,
-		      struct fix_first_cause *cause)
+void fix_first_add_frame(const struct choice *k, const struct spine_frame *f, uint64_t ns,
+			 struct fix_first_cause *cause)
 {
 	const struct own_function *function = &k->own.functions[f->function];
 	struct fix_first_frame *ret = &cause->frames[cause->frame_count++];
@@ -242,7 +240,7 @@ static void spine_words(const struct choice *k, const struct role *r, const stru
 	buffer_text(&cause->text, buffer_string(&cause->rest));
 }
 
-static const struct code_line *place_line(const struct choice *k, const struct spine_frame *f)
+const struct code_line *fix_first_place_line(const struct choice *k, const struct spine_frame *f)
 {
 	const struct own_function *function = &k->own.functions[f->function];
 
@@ -284,7 +282,7 @@ static void price_frames(struct choice *k, const struct spine *spine, struct fix
 
 		if (!i)
 			cause->saves = saves;
-		add_frame(k, &spine->frames[i], i && ns > cause->frames[0].ns ? cause->frames[0].ns : ns, cause);
+		fix_first_add_frame(k, &spine->frames[i], i ? smaller_of(ns, cause->frames[0].ns) : ns, cause);
 	}
 	edit_words(k, pair, cause->saves.saved_ns > outer.saved_ns || cause->saves.low_ns < outer.low_ns ? 2 : 1,
 		   &cause->edit);
@@ -386,8 +384,11 @@ static bool propose_spine(struct choice *k, const struct role *r, const struct r
 	limit_to_work(k, r, &cause);
 	cause.callee = mem_copy_text(cause.callee, strlen(cause.callee));
 	/* of threads and processes of one program without lines, one stays */
-	cause.line = place_line(k, &spine->frames[s->is_foreign || is_algebra ? 0 : spine->count - 1]);
+	cause.line = fix_first_place_line(k, &spine->frames[s->is_foreign || is_algebra ? 0 : spine->count - 1]);
 	cause.worth_ns = worth_of(r, spine, &cause.saves);
+	/* what a team shares out unequally is rather shared out anew than made faster */
+	if (fix_first_is_of_team(k, r, cause.place))
+		*worth_ns = smaller_of(*worth_ns, k->team_worth_ns[r - k->roles->items]);
 	if (cause.worth_ns >= *worth_ns)
 		cause.worth_ns = *worth_ns - (*worth_ns > 0);
 	*worth_ns = cause.worth_ns;
@@ -429,12 +430,12 @@ static void propose_import(struct choice *k, const struct role *r, const struct 
 					       &cause.saves);
 	if (!ns)
 		return;
-	cause.line = place_line(k, at);
+	cause.line = fix_first_place_line(k, at);
 	cause.worth_ns = cause.saves.low_ns / 2;
 	cause.actor = costs_actor(k->costs, cause.line, "");
 	callee = spine.callee ? k->own.texts.items[spine.callee] : "imports";
 	cause.callee = mem_copy_text(callee, strlen(callee));
-	add_frame(k, at, ns, &cause);
+	fix_first_add_frame(k, at, ns, &cause);
 	rule_time(&cause.text, ns);
 	buffer_text(&cause.text, " of ");
 	rule_time(&cause.text, k->roles->wall_ns);
@@ -505,7 +506,7 @@ static bool add_awaited(struct choice *k, struct fix_first_cause *cause)
 	/* a line that names a place itself has the place and two callers */
 	for (size_t i = cause->awaited_at || !s.found_count || s.found->count < 3 ? 0 : s.found->count - 3;
 	     s.found_count && i < s.found->count; i++)
-		add_frame(k, &s.found->frames[i], s.found->frames[i].ns, cause);
+		fix_first_add_frame(k, &s.found->frames[i], s.found->frames[i].ns, cause);
 	if (s.found_count)
 		cause->callee = mem_copy_text(k->own.texts.items[s.found->callee],
 					      strlen(k->own.texts.items[s.found->callee]));
@@ -551,7 +552,7 @@ void fix_first_callers(struct choice *k, struct fix_first_cause *cause)
 		return;
 	}
 	for (size_t i = first; i < spine.count; i++)
-		add_frame(k, &spine.frames[i], ns[i] < ns[first] ? ns[i] : ns[first], cause);
+		fix_first_add_frame(k, &spine.frames[i], ns[i] < ns[first] ? ns[i] : ns[first], cause);
 	cause->callee = mem_copy_text(k->own.texts.items[spine.callee], strlen(k->own.texts.items[spine.callee]));
 	add_callee(cause, cause->callee);
 	cause->is_of_callers = saves.saved_ns && (!cause->saves.low_ns ||

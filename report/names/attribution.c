@@ -191,6 +191,14 @@ bool attribution_is_of_openmp(struct symbols *s, const struct image *image, uint
 	return stack && symbols_native(s, image, stack, &frame, 1) && attribution_is_openmp(frame.module);
 }
 
+bool attribution_is_below_openmp(struct symbols *s, const struct image *image, uint32_t stack)
+{
+	SCOPED_MEMORY struct symbol_frame *frames = mem_alloc(STACK_FRAMES * sizeof(*frames));
+	size_t count = stack ? symbols_native(s, image, stack, frames, STACK_FRAMES) : 0;
+
+	return array_find(frame, frames, count, attribution_is_openmp(frame->module)) != NULL;
+}
+
 bool attribution_polls(struct symbols *s, const struct image *image, uint32_t stack)
 {
 	return attribution_is_of_openmp(s, image, stack) || attribution_is_of_mpi(s, image, stack);

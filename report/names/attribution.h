@@ -71,6 +71,9 @@ bool attribution_is_sqlite(const char *module);
 /* Whether the innermost function of a stack is of the run-time library of OpenMP, which polls for other threads. */
 bool attribution_is_of_openmp(struct symbols *s, const struct image *image, uint32_t stack);
 
+/* Whether a stack passes through that library: in what OpenMP calls, or in the library itself. */
+bool attribution_is_below_openmp(struct symbols *s, const struct image *image, uint32_t stack);
+
 /* Whether a stack is in code that polls while it waits: libraries of MPI for messages, the run-time library of OpenMP
  * for other threads. */
 bool attribution_polls(struct symbols *s, const struct image *image, uint32_t stack);

@@ -40,10 +40,11 @@ struct role_lines {
 	struct map known;
 };
 
-/* CPU time of a role in one stack. */
+/* CPU time of a thread of a role in one stack. */
 struct role_stack {
 	const struct image *image;
 	uint32_t stack;
+	size_t thread; /* of the partition */
 	uint64_t ns;
 };
 
@@ -94,6 +95,10 @@ struct roles {
 void roles_make(const struct report_context *c, const struct partition *p, struct causality *causes, bool has_lines,
 		struct roles *ret);
 void roles_done(struct roles *r);
+
+/* The program that has started the role's threads; NULL: it is not known, or they are forked workers, whose stacks have
+ * the line that has forked them. */
+const struct role *roles_starter(const struct roles *roles, const struct role *role);
 
 /* Whether `count` calls of the role, of `ns` in all, wait for another thread or process, or for work that others give
  * to it. Short sleeps are those of a loop that waits for something. */

@@ -30,12 +30,17 @@ struct role_line_finder {
 		struct open_sample *items;
 		size_t count, capacity;
 	} open;
-	struct map roles_of; /* (process, tid) -> (role + 1) << 1 | whether it only polls */
+	struct map threads_of; /* (process, tid) -> thread of the partition + 1; of threads that are in a role */
 	struct map stacks;   /* (stack, image) -> place + 1 */
-	struct map of_roles; /* (stack and role, image) -> its place in the role's stacks */
+	struct map of_threads; /* (stack and thread, image) -> its place in the role's stacks */
 	struct role_key *places;
 	size_t place_count, place_capacity;
 };
+
+static struct role *role_of_thread(const struct role_line_finder *f, size_t thread)
+{
+	return &f->roles->items[f->roles->role_of[thread] - 1];
+}
 
 static const struct role_key *place_of(struct role_line_finder *f, uint32_t stack)
 {
@@ -67,19 +72,19 @@ static void line_add(struct role_lines *lines, const struct role_key *p, uint64_
 	lines->items[place].count++;
 }
 
-static void stack_add(struct role_line_finder *f, struct role *r, uint32_t stack, uint64_t ns)
+static void stack_add(struct role_line_finder *f, struct role *r, size_t thread, uint32_t stack, uint64_t ns)
 {
-	size_t place = map_place(&f->of_roles, (uint64_t)(r - f->roles->items) << 32 | stack,
+	size_t place = map_place(&f->of_threads, (uint64_t)thread << 32 | stack,
 				 (uint64_t)(f->image - f->context->model->images), r->stacks, r->stack_count,
-				 r->stack_capacity, (struct role_stack){f->image, stack, 0});
+				 r->stack_capacity, (struct role_stack){f->image, stack, thread, 0});
 
 	r->stacks[place].ns += ns;
 }
 
-static void sample_add(struct role_line_finder *f, uint64_t of, const struct open_sample *sample)
+static void sample_add(struct role_line_finder *f, size_t thread, const struct open_sample *sample)
 {
-	bool only_polls = of & 1;
-	struct role *role = &f->roles->items[(of >> 1) - 1];
+	bool only_polls = f->roles->only_polls[thread];
+	struct role *role = role_of_thread(f, thread);
 	const struct role_key *p = place_of(f, sample->stack);
 
 	if (p->is_import && !only_polls)
@@ -89,16 +94,16 @@ static void sample_add(struct role_line_finder *f, uint64_t of, const struct ope
 	else if (p->has_frame)
 		line_add(only_polls ? &role->polls : &role->lines, p, sample->ns);
 	if (p->has_frame && !p->polls && !only_polls)
-		stack_add(f, role, sample->stack, sample->ns);
+		stack_add(f, role, thread, sample->stack, sample->ns);
 }
 
 static void thread_end(struct role_line_finder *f)
 {
-	const uint64_t *of = f->thread ? map_find(&f->roles_of, f->image->process, f->thread->tid) : NULL;
+	const uint64_t *of = f->thread ? map_find(&f->threads_of, f->image->process, f->thread->tid) : NULL;
 
 	list_each(const struct open_sample, sample, &f->open)
 		if (of)
-			sample_add(f, *of, sample);
+			sample_add(f, (size_t)*of - 1, sample);
 	f->open.count = 0;
 }
 
@@ -107,13 +112,13 @@ static void samples_wait(struct role_line_finder *f, const struct event *e, cons
 {
 	const struct blocked_call call = {.function = function, .kind = function->kind.waits,
 					  .stack = event_stack(e)};
-	const uint64_t *of = map_find(&f->roles_of, f->image->process, f->thread->tid), *at;
-	struct role *role = of ? &f->roles->items[(*of >> 1) - 1] : NULL;
+	const uint64_t *of = map_find(&f->threads_of, f->image->process, f->thread->tid), *at;
+	struct role *role = of ? role_of_thread(f, (size_t)*of - 1) : NULL;
 	uint64_t ns = 0;
 
 	while (f->open.count && f->open.items[f->open.count - 1].ticks >= event_start(e))
 		ns += f->open.items[--f->open.count].ns;
-	at = role ? role_find_call(f->roles, (*of >> 1) - 1, f->image, &call) : NULL;
+	at = role ? role_find_call(f->roles, (size_t)(role - f->roles->items), f->image, &call) : NULL;
 	if (!at)
 		return;
 	ns = smaller_of(ns, role->cpu_ns);
@@ -147,14 +152,13 @@ void roles_find_lines(const struct report_context *c, const struct partition *p,
 		return;
 	for (size_t i = 0; i < p->count; i++)
 		if (roles->role_of[i])
-			*map_put(&f.roles_of, p->threads[i].process, p->threads[i].tid, NULL) =
-				roles->role_of[i] << 1 | roles->only_polls[i];
+			*map_put(&f.threads_of, p->threads[i].process, p->threads[i].tid, NULL) = i + 1;
 	scan_events(&(struct scan){.context = c, .kinds = 1u << TF_SAMPLE,
 				   .call_args = 1u << TF_ARG_STACK, .more = &f}, line_visit);
 	thread_end(&f);
 	free(f.open.items);
-	map_done(&f.roles_of);
+	map_done(&f.threads_of);
 	map_done(&f.stacks);
-	map_done(&f.of_roles);
+	map_done(&f.of_threads);
 	free(f.places);
 }

@@ -13,6 +13,12 @@ const uint64_t *role_find_call(struct roles *all, size_t role, const struct imag
 	return map_find(&all->items[role].known_calls, c->kind, has_frame ? frame.place : SYMBOL_NO_PLACE);
 }
 
+const struct role *roles_starter(const struct roles *roles, const struct role *role)
+{
+	return list_find(r, roles,
+			 !role->is_program && !role->is_workers && r->is_program && r->process == role->process);
+}
+
 bool role_call_waits(const struct role *r, enum blocked_kind kind, uint64_t ns, uint64_t count)
 {
 	return blocked_waits_for_others(kind) || (kind == BLOCKED_SOCKET && !r->is_main) ||
