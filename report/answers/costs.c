@@ -309,25 +309,45 @@ static void role_team_done(struct role_team *t)
 	free(t->work);
 }
 
-/* Of what each of the two does, half is at lines at which the other one works, too. */
-static bool shares_lines(const struct costs *k, const struct role_team *starter, const struct role_team *team)
+/* What the threads of a role did at lines, and the part of it at which those of the other one did something, too. */
+struct work_at_lines {
+	uint64_t all_ns, same_ns;
+};
+
+static bool is_work(const struct role_call *call)
 {
-	SCOPED_MEMORY uint32_t *first = first_of_lines(k);
-	SCOPED(work_sum) own = {0}, others = {0};
-	double own_ns = 0, others_ns = 0, own_same_ns = 0, others_same_ns = 0;
+	return call->kind == BLOCKED_KINDS || !blocked_waits_for_others(call->kind);
+}
 
-	sum_work(k, starter->marks, first, &own);
-	sum_work(k, team->marks, first, &others);
-	for (uint32_t i = 0; i < k->causes->editables.count; i++) {
-		const struct code_line *line = first[i] == i ? editable_line(&k->causes->editables, i) : NULL;
-		bool is_same = line && line->line && own.ns[i] > 0 && others.ns[i] > 0;
+static void add_lines(const struct role_call *calls, size_t count, const struct role *other, struct work_at_lines *ret)
+{
+	array_each(const struct role_call, call, calls, count) {
+		const struct role_call *all[] = {other->lines.items, other->calls};
+		size_t counts[] = {other->lines.count, other->call_count};
+		bool is_same = false;
 
-		own_ns += own.ns[i];
-		others_ns += others.ns[i];
-		own_same_ns += is_same ? own.ns[i] : 0;
-		others_same_ns += is_same ? others.ns[i] : 0;
+		for (size_t i = 0; i < 2 && call->has_frame && !is_same; i++)
+			is_same = array_find(same, all[i], counts[i],
+					     is_work(same) && same->has_frame &&
+						     same->frame.place == call->frame.place);
+		ret->all_ns += is_work(call) ? call->ns : 0;
+		ret->same_ns += is_work(call) && is_same ? call->ns : 0;
 	}
-	return own_same_ns * 2 >= own_ns && others_same_ns * 2 >= others_ns;
+}
+
+static bool works_at_lines_of(const struct role *r, const struct role *other)
+{
+	struct work_at_lines work = {0};
+
+	add_lines(r->lines.items, r->lines.count, other, &work);
+	add_lines(r->calls, r->call_count, other, &work);
+	return work.same_ns * 2 >= work.all_ns + r->import_ns;
+}
+
+/* Of what each of the two does, half is at lines at which the other one works, too. */
+static bool shares_lines(const struct role *starter, const struct role *role)
+{
+	return works_at_lines_of(starter, role) && works_at_lines_of(role, starter);
 }
 
 static double team_work(const struct costs *k, const struct role_team *t)
@@ -350,8 +370,7 @@ static bool team_add_starter(const struct costs *k, const struct role_team *star
 			     struct role_team *team)
 {
 	if (starter->count != 1 || !team->count ||
-	    fabs(team_work(k, starter) - team_work(k, team) / (double)team->count) < (double)least_ns ||
-	    !shares_lines(k, starter, team))
+	    fabs(team_work(k, starter) - team_work(k, team) / (double)team->count) < (double)least_ns)
 		return false;
 	for (uint32_t i = 0; i < k->causes->actor_count; i++) {
 		team->marks[i] |= starter->marks[i];
@@ -450,7 +469,7 @@ void costs_of_balance(struct costs *k, const struct partition *p, const struct r
 	if (!k->causes)
 		return;
 	team_find(k, p, roles, role, &team);
-	if (starter) {
+	if (starter && shares_lines(starter, role)) {
 		team_find(k, p, roles, starter, &starting);
 		ret->with = team_add_starter(k, &starting, least_ns, &team) ? starter : NULL;
 	}
