@@ -155,8 +155,8 @@ static void frame_words(const struct fix_first_frame *f, const char *callee, str
 		buffer_print(ret, " (%s)", callee);
 }
 
-/* True: a comma ends what is said about the role. is_clause: a verb follows. with_line: where another one waits. */
-static bool add_role(const struct choice *k, const struct role *r, bool is_clause, bool with_line, struct buffer *ret)
+/* True: a comma ends what is said about the role. is_clause: a verb follows. */
+static bool add_role(const struct choice *k, const struct role *r, bool is_clause, struct buffer *ret)
 {
 	const struct role_call *call;
 	const struct role *waiting = r->is_main ? NULL : fix_first_waiting(k, r, &call);
@@ -165,13 +165,13 @@ static bool add_role(const struct choice *k, const struct role *r, bool is_claus
 		return false;
 	buffer_text(ret, ", in ");
 	role_words(r, ret);
-	if (!waiting && with_line)
+	if (!waiting)
 		call = giving_call(k, r, &waiting);
 	if (waiting) {
 		buffer_text(ret, ", for which ");
 		role_words(waiting, ret);
 		buffer_text(ret, waiting->threads > 1 ? " wait" : " waits");
-		if (with_line && call->is_users) {
+		if (call->is_users) {
 			buffer_text(ret, " at ");
 			code_line_short(role_call_line(k->context, call), ret);
 		}
@@ -206,8 +206,7 @@ static void spine_words(const struct choice *k, const struct role *r, const stru
 	rule_time(&cause->text, outer->ns);
 	buffer_text(&cause->text, " of ");
 	rule_time(&cause->text, k->roles->wall_ns);
-	has_clause = add_role(k, r, cause->frame_count > 1 && !is_program, s->is_foreign,
-			      &cause->text);
+	has_clause = add_role(k, r, cause->frame_count > 1 && !is_program, &cause->text);
 	is_told = is_program && !r->is_main && (strstr(r->label, outer->function) || (has_clause && !r->is_program));
 	buffer_text(&cause->text, has_clause && !is_told ? "," : "");
 	cause->frames_at = cause->text.size;
@@ -439,7 +438,7 @@ static void propose_import(struct choice *k, const struct role *r, const struct 
 	rule_time(&cause.text, ns);
 	buffer_text(&cause.text, " of ");
 	rule_time(&cause.text, k->roles->wall_ns);
-	if (add_role(k, r, false, false, &cause.text))
+	if (add_role(k, r, false, &cause.text))
 		buffer_text(&cause.text, ",");
 	cause.frames_at = cause.text.size;
 	frames_words(false, &cause);

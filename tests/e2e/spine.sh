@@ -331,6 +331,23 @@ like "$(report stats --summary logs.pillion | tr -s '\n ' ' ')" \
 	' m?s, in a thread, for which main waits at logs\.py:9 train, at [^ ]*eventlog\.py:1[0-4] ' \
 	'the line that gives work to a thread of a library'
 
+# Threads that a function starts and waits for at once.
+cat >joined.py <<'END_OF_PROGRAM'
+import threading
+def work():
+    sum(i * i for i in range(3000000))
+def save():
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+for _ in range(4):
+    save()
+END_OF_PROGRAM
+pillion -s cpu -o joined "$python" joined.py >out 2>err
+like "$(report stats --summary joined.pillion | tr -s '\n ' ' ')" \
+	'FIX FIRST [^;]* in the 4 threads, for which main waits at joined\.py:7 save, at joined\.py:3 work; a change' \
+	'the line that waits for threads of the program'
+
 # Two workers that meet by what is not recorded: of which one has more to do.
 cat >meet.py <<'END_OF_PROGRAM'
 import multiprocessing, os, signal, time
