@@ -267,15 +267,15 @@ static uint64_t beside_algebra(const struct spine *spine, uint64_t ns)
 }
 
 /* A caller need not carry all of the place's time, so each has the time that passes through it or the place. Those in
- * between may also be around other things: they have no more than the outermost one, whose price this is. */
-static void price_frames(struct choice *k, const struct spine *spine, struct fix_first_cause *cause)
+ * between may also be around other things: they have no more than the outermost one, whose price this is. A program of
+ * others is the place itself. */
+static void price_frames(struct choice *k, const struct spine *spine, bool is_foreign, struct fix_first_cause *cause)
 {
 	uint32_t pair[2] = {spine->frames[0].function, spine->frames[spine->count - 1].function};
-	struct saving outer;
 
-	costs_below(k->costs, &k->own, pair, 1, &outer);
 	for (size_t i = 0; i < spine->count; i++) {
-		uint32_t functions[2] = {spine->frames[i].function, pair[1]};
+		uint32_t function = spine->frames[i].function;
+		uint32_t functions[2] = {is_foreign ? pair[1] : function, is_foreign ? function : pair[1]};
 		struct saving saves;
 		uint64_t ns = costs_below(k->costs, &k->own, functions, 2, &saves);
 
@@ -283,8 +283,7 @@ static void price_frames(struct choice *k, const struct spine *spine, struct fix
 			cause->saves = saves;
 		fix_first_add_frame(k, &spine->frames[i], i ? smaller_of(ns, cause->frames[0].ns) : ns, cause);
 	}
-	edit_words(k, pair, cause->saves.saved_ns > outer.saved_ns || cause->saves.low_ns < outer.low_ns ? 2 : 1,
-		   &cause->edit);
+	edit_words(k, pair, spine->count > 1 && !is_foreign ? 2 : 1, &cause->edit);
 }
 
 /* What devices do, and the waits for them, are causes by themselves: then what computes is worth its CPU time. Linear
@@ -378,7 +377,7 @@ static bool propose_spine(struct choice *k, const struct role *r, const struct r
 	if ((is_again ? role_cpu(r).work_ns : spine->frames[0].ns) < FIX_NS ||
 	    (s->is_foreign && fix_first_removes(k->causes, &k->own.functions[cause.place])))
 		return false;
-	price_frames(k, spine, &cause);
+	price_frames(k, spine, s->is_foreign, &cause);
 	price_by_cpu(k, r, spine, &cause);
 	limit_to_work(k, r, &cause);
 	cause.callee = mem_copy_text(cause.callee, strlen(cause.callee));

@@ -20,8 +20,10 @@ struct wanted {
 	struct map places; /* of frames -> 1 + whether they are of a function of that name */
 	struct map all, below; /* by image: CPU time, but for the program's end */
 	struct map lines;      /* by line of the innermost of them */
-	/* of CPU time: in all; its parts of the programs' ends, which are in that, too; linear algebra and models */
-	double below_ns, end_ns, algebra_ns, model_ns;
+	bool is_at_place;      /* the stack that was looked at is below the last function, too */
+	/* of CPU time: in all; its parts of the programs' ends, which are in that, too; linear algebra and models; what
+	 * is in neither, below the last function */
+	double below_ns, end_ns, algebra_ns, model_ns, place_ns;
 	struct symbol_frame *frames;
 };
 
@@ -38,8 +40,11 @@ static void add_library(struct wanted *w, const struct editable_stack *stack)
 	uint32_t number = own_stack_of(w->own, stack->image, stack->stack); /* may move the stacks */
 	const struct own_stack *own = &w->own->stacks[number];
 
+	bool is_of_model = own->is_model && !own->is_import;
+
 	w->algebra_ns += own->is_algebra ? (double)stack->ns : 0;
-	w->model_ns += own->is_model && !own->is_import ? (double)stack->ns : 0;
+	w->model_ns += is_of_model ? (double)stack->ns : 0;
+	w->place_ns += w->is_at_place && !own->is_algebra && !is_of_model ? (double)stack->ns : 0;
 }
 
 /* Whether a stack is below the functions, and through which line of the innermost of them. */
@@ -54,8 +59,10 @@ static float *parts_below(const struct editables *all, below_find *is_below, str
 	for (size_t i = 0; i < all->stack_count; i++) {
 		const struct editable_stack *stack = &all->stacks[i];
 		uint64_t line = 0;
-		bool is_such = is_below(w, stack, &line);
+		bool is_such;
 
+		w->is_at_place = true;
+		is_such = is_below(w, stack, &line);
 		ret[i] = is_such;
 		*ret_any |= is_such;
 		if (is_such)
@@ -112,11 +119,11 @@ static float *shares_of(struct causality *s, below_find *is_below, struct wanted
 		ret[i] = sums[i] > 0 ? (float)((double)ret[i] / sums[i]) : 0;
 	*ret_part = (struct function_part){.line = largest_line(&w->lines), .least = FUNCTION_LEAST};
 	if (w->below_ns > w->end_ns) {
-		double ns = w->below_ns - w->end_ns, beside_ns = ns - w->algebra_ns - w->model_ns;
+		double ns = w->below_ns - w->end_ns;
 
 		ret_part->end = w->end_ns / w->below_ns;
-		ret_part->least = fmax(FUNCTION_LEAST * (beside_ns / ns),
-				       FUNCTION_LEAST_MODEL * ((beside_ns + w->model_ns) / ns));
+		ret_part->least = fmax(FUNCTION_LEAST * (w->place_ns / ns),
+				       FUNCTION_LEAST_ALL * ((ns - w->algebra_ns) / ns));
 	}
 	map_done(&w->lines);
 	return ret;
@@ -128,18 +135,25 @@ static bool is_others_import(const struct wanted *w, uint32_t stack, uint32_t fu
 	return w->own->stacks[stack].is_import && own_is_top(w->own, function);
 }
 
+typedef bool function_find(const struct wanted *w, uint32_t function);
+
 /* The innermost own function of the stack that is wanted; its line is that of the outermost call, which all of a
  * recursion passes through. */
-static bool find_own(struct wanted *w, const struct editable_stack *stack,
-		     bool (*is_wanted)(const struct wanted *, uint32_t function), uint64_t *ret_line)
+static bool find_own(struct wanted *w, const struct editable_stack *stack, function_find *is_wanted,
+		     function_find *is_last, uint64_t *ret_line)
 {
 	uint32_t number = own_stack_of(w->own, stack->image, stack->stack);
 	const struct own_frame *frames = own_frames(w->own, number);
 
-	for (uint32_t i = 0; i < w->own->stacks[number].count; i++)
-		if (*ret_line ? frames[i].function + 1 == *ret_line >> 32
-			      : is_wanted(w, frames[i].function) && !is_others_import(w, number, frames[i].function))
-			*ret_line = (uint64_t)(frames[i].function + 1) << 32 | frames[i].line;
+	w->is_at_place = false;
+	for (uint32_t i = 0; i < w->own->stacks[number].count; i++) {
+		uint32_t function = frames[i].function;
+		bool is_others = is_others_import(w, number, function);
+
+		w->is_at_place |= !w->is_at_place && !is_others && is_last(w, function);
+		if (*ret_line ? function + 1 == *ret_line >> 32 : is_wanted(w, function) && !is_others)
+			*ret_line = (uint64_t)(function + 1) << 32 | frames[i].line;
+	}
 	return *ret_line;
 }
 
@@ -148,9 +162,14 @@ static bool is_one_of(const struct wanted *w, uint32_t function)
 	return array_find(one, w->functions, w->count, *one == function) != NULL;
 }
 
+static bool is_last_one(const struct wanted *w, uint32_t function)
+{
+	return function == w->functions[w->count - 1];
+}
+
 static bool is_below_own(struct wanted *w, const struct editable_stack *stack, uint64_t *ret_line)
 {
-	return find_own(w, stack, is_one_of, ret_line);
+	return find_own(w, stack, is_one_of, is_last_one, ret_line);
 }
 
 float *function_shares(struct causality *s, struct own_stacks *own, const uint32_t *functions, size_t count,
@@ -211,9 +230,16 @@ static bool is_own_named(const struct wanted *w, uint32_t function)
 	return is_named(w, w->own->functions[function].name, w->own->functions[function].file);
 }
 
+static bool is_last_named(const struct wanted *w, uint32_t function)
+{
+	const struct own_function *own = &w->own->functions[function];
+
+	return is_of_name(w->names.items[w->names.count - 1], own->name, own->file);
+}
+
 static bool is_below_named(struct wanted *w, const struct editable_stack *stack, uint64_t *ret_line)
 {
-	return find_own(w, stack, is_own_named, ret_line);
+	return find_own(w, stack, is_own_named, is_last_named, ret_line);
 }
 
 static bool is_frame_named(struct wanted *w, const struct symbol_frame *f)

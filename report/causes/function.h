@@ -7,12 +7,12 @@
 #include "report/causes/saving.h"
 #include "report/names/own_stack.h"
 
-/* Of a change of a function that computes: it saves at least this part of what is below the function, or what passes
- * through the heaviest of the function's lines, if that is less: the change may be of one line. The highest is all of
- * it. What a model takes is left out of that, but at least the second part is saved of both; linear algebra is left out
- * of either. docs/decisions/spine.md */
+/* Of a change of functions that compute: it saves at least the first part of what is below the last one of them,
+ * without what a model takes; or the second part of what is below any, with that; or what passes through the heaviest
+ * line of the innermost of them, if that is less: the change may be of one line. Linear algebra is left out of
+ * either. The highest is all that is below any. docs/decisions/spine.md */
 #define FUNCTION_LEAST 0.3
-#define FUNCTION_LEAST_MODEL 0.1
+#define FUNCTION_LEAST_ALL 0.1
 
 /* end: of the CPU time below functions, their part of the program's end. least: of what is beside that, the part that
  * a change saves at least. line: of all time below them, what passes through the heaviest line of the innermost of
@@ -21,8 +21,8 @@ struct function_part {
 	double end, least, line;
 };
 
-/* By editable: the part below any of these own functions; of the top of a file without its imports. The caller frees
- * it. */
+/* By editable: the part below any of these own functions, of which the last one is the place of a change; of the top of
+ * a file without its imports. The caller frees it. */
 float *function_shares(struct causality *s, struct own_stacks *own, const uint32_t *functions, size_t count,
 		       struct function_part *ret_part);
 

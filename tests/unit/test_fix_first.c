@@ -412,7 +412,7 @@ Test(fix_first, what_a_device_waits_for_has_the_price_of_the_work)
 	}
 	summary = summary_after(1000, 900);
 	cr_expect(strstr(summary, "FIX FIRST  540 ms of device time lost to host computing: helpers.py:3 flush; "
-				  "a change there saves 300 ms to 1.00 s\n"
+				  "a change there saves 200 ms to 1.00 s\n"
 				  "           train.py:40       train  1.00 s\n"), "%s", summary);
 }
 
