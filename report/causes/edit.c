@@ -193,7 +193,7 @@ static double rank_work(const struct causality *s, const char *rank)
 
 	for (uint32_t i = 0; i < s->graph.node_count; i++) {
 		const struct run_node *n = &s->graph.nodes[i];
-		const struct node_part *parts;
+		const struct node_part *parts = NULL;
 		size_t count = n->kind == NODE_MEETING || strcmp(image_rank(s->actors[n->actor].image), rank) != 0
 				       ? 0
 				       : graph_parts(&s->graph, i, &parts);
