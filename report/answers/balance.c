@@ -181,23 +181,6 @@ static bool team_balance(struct choice *k, const struct role *r, struct balance 
 	return is_unequal;
 }
 
-bool fix_first_is_of_team(struct choice *k, const struct role *r, uint32_t function)
-{
-	uint64_t all_ns = 0, team_ns = 0;
-
-	if (!k->team_worth_ns[r - k->roles->items])
-		return false;
-	array_each(const struct role_stack, s, r->stacks, r->stack_count) {
-		uint32_t stack = own_stack_of(&k->own, s->image, s->stack);
-
-		if (!array_find(f, own_frames(&k->own, stack), k->own.stacks[stack].count, f->function == function))
-			continue;
-		all_ns += s->ns;
-		team_ns += is_of_team(k, s) ? s->ns : 0;
-	}
-	return team_ns * 2 >= all_ns;
-}
-
 /* ---- the cause ---- */
 
 void fix_first_balance(struct choice *k, const struct role *r)

@@ -40,9 +40,6 @@ void fix_first_add_frame(const struct choice *k, const struct spine_frame *f, ui
 /* balance.c: work that the threads of a role share out unequally, if that costs the run something. */
 void fix_first_balance(struct choice *k, const struct role *r);
 
-/* Whether half of what passes through a function of the role's is done for such a team of OpenMP. */
-bool fix_first_is_of_team(struct choice *k, const struct role *r, uint32_t function);
-
 /* repeats.c: adds what the process of the place does again and again, by its calls on files. */
 void fix_first_repeats(struct choice *k, struct fix_first_cause *cause);
 

@@ -359,6 +359,25 @@ static void borrow_line(const struct choice *k, const struct role *r, struct fix
 	cause->is_borrowed = true;
 }
 
+/* Whether half of what passes through a function of the role's is done for a team of OpenMP that shares it out
+ * unequally (balance.c). */
+static bool is_of_team(struct choice *k, const struct role *r, uint32_t function)
+{
+	uint64_t all_ns = 0, team_ns = 0;
+
+	if (!k->team_worth_ns[r - k->roles->items])
+		return false;
+	array_each(const struct role_stack, s, r->stacks, r->stack_count) {
+		uint32_t stack = own_stack_of(&k->own, s->image, s->stack);
+
+		if (!array_find(f, own_frames(&k->own, stack), k->own.stacks[stack].count, f->function == function))
+			continue;
+		all_ns += s->ns;
+		team_ns += attribution_is_below_openmp(k->context->symbols, s->image, s->stack) ? s->ns : 0;
+	}
+	return team_ns * 2 >= all_ns;
+}
+
 /* `worth_ns`: of the spine before, behind which this one is; UINT64_MAX: none. What computes may save a part, so what
  * can simply be removed comes before it if that saves half as much. False: it saves too little. */
 static bool propose_spine(struct choice *k, const struct role *r, const struct role_spines *s,
@@ -385,7 +404,7 @@ static bool propose_spine(struct choice *k, const struct role *r, const struct r
 	cause.line = fix_first_place_line(k, &spine->frames[s->is_foreign || is_algebra ? 0 : spine->count - 1]);
 	cause.worth_ns = worth_of(r, spine, &cause.saves);
 	/* what a team shares out unequally is rather shared out anew than made faster */
-	if (fix_first_is_of_team(k, r, cause.place))
+	if (is_of_team(k, r, cause.place))
 		*worth_ns = smaller_of(*worth_ns, k->team_worth_ns[r - k->roles->items]);
 	if (cause.worth_ns >= *worth_ns)
 		cause.worth_ns = *worth_ns - (*worth_ns > 0);
