@@ -9,7 +9,7 @@ all_pythons python3
 [ "${#pythons[@]}" -gt 0 ] || skip_all 'no python3'
 
 cat >awaits.py <<'END'
-import asyncio, sys, threading
+import asyncio, sys, threading, time
 
 async def asleep():
     await asyncio.sleep(0.1)  # asleep
@@ -42,6 +42,13 @@ async def main():
     await deep(100)
     asyncio.get_running_loop().call_soon(in_callback)
     await of_coroutine()
+    asyncio.get_running_loop().call_soon(time.sleep, 0.1)  # a callback in C has no frame of its own
+    await asyncio.sleep(0.2)  # innocent
+    for number in range(30):  # code objects at one address have their own names
+        names = {"asyncio": asyncio}
+        exec(f"async def generated{number:02}():\n    await asyncio.sleep(0.01)\n", names)
+        await names.pop(f"generated{number:02}")()
+        del names
 
 def in_thread():
     asyncio.new_event_loop().run_until_complete(of_coroutine())  # thread
@@ -84,7 +91,11 @@ for python in "${pythons[@]}"; do
 	like "$(cat got)" "limit main" "$version: an await with a limit"
 	like "$(cat got)" "many main" "$version: an await of several"
 	like "$(cat got)" "deep deep deep deep" "$version: of more than are kept, the outermost"
-	like "$(cat got)" "asleep coroutine thread" "$version: a loop in a thread"
+	is "$(grep -c 'asleep .*thread' got)" 0 \
+		"$version: a loop beside other threads, which may free what it awaits, is left out"
 	is "$(lines_of 'sem_.*' | grep callback)" callback "$version: a callback has its own stack alone"
+	is "$(lines_of clock_nanosleep | grep -c innocent)" 0 "$version: a callback in C, too"
+	is "$(report stats -r stacks_sum -f csv awaits.pillion | grep -o 'generated[0-9]*' | sort -u | wc -l)" 30 \
+		"$version: code objects at one address"
 done
 done_testing

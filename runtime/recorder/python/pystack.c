@@ -216,13 +216,6 @@ static bool is_hidden(const struct pystack_layout *l, const char *frame, const c
 	       offset < (int64_t)*(const int32_t *)(code + l->traceable) * UNIT;
 }
 
-/* Identifies the code object by more than its address, which may be reused. `bytes`: the content of the code object. */
-static uint64_t pystack_code_identity(const struct pystack_layout *l, const char *code, const char *bytes, uint64_t key)
-{
-	return (uint64_t)code + (load_word(bytes, l->lines) ^ key) * 0x9fb21c651e98df25ull +
-	       *(const uint32_t *)(bytes + l->first_line);
-}
-
 /* From 3.12 on: marks the start of a C invocation of the interpreter, and is not shown. */
 static bool is_shim(const struct pystack_layout *l, const char *frame)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the coroutine that an event loop of asyncio runs is waiting for, while the loop waits: its frames are on no
- * stack, but they are suspended within objects to which the loop has a reference. Only the loop's own thread resumes
- * them, so they stay as they are while this thread is in a call. */
+ * stack, but they are suspended within objects to which the loop has a reference. Another thread may take a reference
+ * away and free them, so they are read only in a process without other threads. */
 #include "runtime/recorder/python/pystack.h"
 
 #include "runtime/recorder/loader/dso.h"
@@ -33,10 +33,12 @@ static const char *coroutine_of(const char *object, const char *coroutine_type)
 			break;
 		/* a task has it behind what every future has */
 		for (const char *at = object + size - WORD; size > ONE_REFERENCE && at > object + FIRST_WORD;
-		     at -= WORD)
-			if (is_object(load_pointer(at, 0), FIRST_WORD) &&
-			    load_pointer(load_pointer(at, 0), PYSTACK_TYPE) == coroutine_type)
-				return load_pointer(at, 0);
+		     at -= WORD) {
+			const char *one = load_pointer(at, 0);
+
+			if (is_object(one, FIRST_WORD) && load_pointer(one, PYSTACK_TYPE) == coroutine_type)
+				return one;
+		}
 		object = size == ONE_REFERENCE ? load_pointer(object, FIRST_WORD) : NULL;
 	}
 	return NULL;
@@ -65,6 +67,20 @@ static unsigned awaiting(const struct pystack_layout *l, const char *future, str
 	return count;
 }
 
+static bool code_is_named(const struct pystack_layout *l, const char *code, const char *name, size_t size)
+{
+	return code && !memcmp(load_pointer(code, l->known) + l->ascii, name, size);
+}
+
+/* While the loop runs a callback, which may be in C and has no frame then, the innermost frame is another one. */
+static bool is_waiting(const struct pystack_layout *l, const struct pystack_frame *frames)
+{
+	static const char inner[] = "select", outer[] = "run_until_complete";
+
+	return code_is_named(l, frames->code, inner, sizeof(inner)) &&
+	       code_is_named(l, frames[PYSTACK_RUNNING].code, outer, sizeof(outer));
+}
+
 unsigned pystack_add_awaited(const struct pystack_layout *l, const char *frame, struct pystack_frame *frames,
 			     unsigned count, unsigned size, uint64_t *hash)
 {
@@ -73,13 +89,17 @@ unsigned pystack_add_awaited(const struct pystack_layout *l, const char *frame, 
 
 	while (frame && load_pointer(frame, l->code) != at[-1].code)
 		frame = load_pointer(frame, l->previous);
-	if (!frame || size - count < AWAITED_MOST || sys_is_silent)
+	if (!frame || size - count < AWAITED_MOST || sys_is_silent || !readable_is_alone() ||
+	    !is_waiting(l, frames))
 		return count;
 	added = awaiting(l, load_pointer(frame, l->locals + FUTURE * WORD), awaited);
 	memmove(at + added, at, (count - PYSTACK_RUNNING - 1) * sizeof(*at));
 	for (unsigned i = added; i--; at++) {
 		*at = awaited[i];
-		*hash = (*hash ^ ((uint64_t)at->code + ((uint64_t)at->offset << 32))) * 0xff51afd7ed558ccdull;
+		*hash ^= pystack_code_identity(l, at->code, at->code,
+					       load_word(load_pointer(at->code, l->known), PYSTACK_HASH)) +
+			 ((uint64_t)at->offset << 32);
+		*hash *= 0xff51afd7ed558ccdull;
 	}
 	return count + added;
 }

@@ -133,6 +133,15 @@ static inline uint64_t pystack_code_key(const struct pystack_layout *l, const ch
 	return pystack_name_key(l, load_pointer(code, l->known)) + file->key;
 }
 
+/* Identifies the code object by more than its address, which may be reused. `bytes`: the content of the code
+ * object. */
+static inline uint64_t pystack_code_identity(const struct pystack_layout *l, const char *code, const char *bytes,
+					     uint64_t key)
+{
+	return (uint64_t)code + (load_word(bytes, l->lines) ^ key) * 0x9fb21c651e98df25ull +
+	       *(const uint32_t *)(bytes + l->first_line);
+}
+
 /* Copies code objects up to the first unreadable one, at most PYSTACK_BATCH; returns their number. NULL: no code
  * object. */
 unsigned pystack_copy_codes(const char *const *code, unsigned count, char (*ret)[PYSTACK_CODE_BYTES]);
@@ -140,22 +149,20 @@ unsigned pystack_copy_codes(const char *const *code, unsigned count, char (*ret)
 /* Writes the name that Python has for the calling thread, whose outermost frame is this one. */
 __attribute__((cold)) void pystack_write_name(const struct pystack_layout *l, const char *frame);
 
-/* Is it the stack of an event loop of asyncio that waits, in a version whose coroutines have their frames within them?
- * While it does anything else, there are more frames inside of run_until_complete(). */
-enum { PYSTACK_RUNNING = 3 /* outside of select(), _run_once() and run_forever() */ };
+/* Is it perhaps the stack of an event loop of asyncio that waits, in a version whose coroutines have their frames
+ * within them? */
+enum { PYSTACK_RUNNING = 3 /* run_until_complete(), outside of select(), _run_once() and run_forever() */ };
 static inline bool pystack_is_loop(const struct pystack_layout *l, const struct pystack_frame *frames, unsigned count)
 {
-	static const char name[] = "run_until_complete";
-	const char *code = count > PYSTACK_RUNNING ? frames[PYSTACK_RUNNING].code : NULL, *text;
+	const char *code = count > PYSTACK_RUNNING ? frames[PYSTACK_RUNNING].code : NULL;
 
-	if (!code || l->version < 0x30b || l->version > 0x30d || l->head)
-		return false;
-	text = load_pointer(code, l->known);
-	return object_length(l, text) == sizeof(name) - 1 && !memcmp(text + l->ascii, name, sizeof(name) - 1);
+	return code && l->version >= 0x30b && l->version <= 0x30d && !l->head &&
+	       object_length(l, load_pointer(code, l->known)) == sizeof("run_until_complete") - 1;
 }
 
 /* Puts the frames of the coroutine that such a loop runs, and of what that awaits, inside of what runs the loop, as
- * they are while they execute. `frame`: the innermost one of the stack. Returns the number of frames. */
+ * they are while they execute, if it is a loop and is in select(). `frame`: the innermost one of the stack. Returns the
+ * number of frames. */
 __attribute__((cold)) unsigned pystack_add_awaited(const struct pystack_layout *l, const char *frame,
 						   struct pystack_frame *frames, unsigned count, unsigned size,
 						   uint64_t *hash);
