@@ -85,9 +85,9 @@ async function checkRoles(page) {
 async function checkCritical(page) {
 	await toOverview(page);
 	const rows = read('critical.json'), [first] = rows;
-	const card = await page.get(textOf('[data-card=critical]'));
+	const card = await page.get(textOf('[data-card=critical]')), count = rows.length.toLocaleString('en-US');
 
-	check(card.includes(`${first['Time (%)'].toFixed(1)} %`) && card.includes(`all ${rows.length}`),
+	check(card.includes(`${first['Time (%)'].toFixed(1)} %`) && card.includes(`all ${count}`),
 		'the critical path, as the command has it', card, JSON.stringify(first));
 	await page.press('[data-card=critical] button');
 	await page.frames(3);
