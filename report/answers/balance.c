@@ -93,15 +93,18 @@ static bool team_find(const struct choice *k, const struct role *r, struct openm
 }
 
 /* Which part of the excess those with less than the mean have time to take over: one that had no CPU while others
- * computed has done less, and does not wait for them. */
+ * computed has done less, and does not wait for them, nor does one that did not exist or was in a recorded call. */
 static double free_part(const struct openmp_team *t)
 {
 	double free_ns = 0, missing_ns = 0;
 
 	array_each(const struct openmp_member, m, t->members, t->count) {
+		uint64_t recorded_ns = m->thread->blocked_ns - m->thread->unexplained_ns,
+			 own_ns = m->thread->lifetime_ns - recorded_ns;
+
 		if (m->work_ns >= t->mean_ns)
 			continue;
-		free_ns += fmax(0, (double)t->longest->thread->lifetime_ns - m->work_ns * m->stretch);
+		free_ns += fmax(0, (double)own_ns - m->work_ns * m->stretch);
 		missing_ns += (t->mean_ns - m->work_ns) * m->stretch;
 	}
 	return missing_ns > 0 ? fmin(1, free_ns / missing_ns) : 0;

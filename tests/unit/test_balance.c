@@ -11,12 +11,14 @@ enum { SERIAL = 1, TEAM, POLL, OWN };
 
 static struct writer w;
 static struct writer_thread host, second;
+static uint16_t f_sleep;
 
 static void begin(void)
 {
 	const uint64_t serial[] = {0x1010}, team[] = {0x1020, 0x2010}, poll[] = {0x2020};
 
 	writer_init(&w, 1, 10, 1, BEGIN);
+	f_sleep = writer_function(&w, TF_GROUP_OSRT, "usleep");
 	writer_command(&w, "/usr/bin/python3", "python3\0dir/train.py", 21);
 	writer_thread(&w, &host, 10, "main", 4 * TF_PAGE);
 	writer_thread(&w, &second, 11, "main", 4 * TF_PAGE);
@@ -88,6 +90,34 @@ Test(balance, who_had_no_cpu_has_done_less_and_waits_for_nobody)
 	const char *summary = summary_of_team(200, 0, 799);
 
 	cr_expect(!strstr(summary, UNEQUAL), "%s", summary);
+}
+
+/* It cannot take over the 300 ms above the mean in its 150 ms beside its own work. */
+Test(balance, a_member_has_time_while_it_exists_only)
+{
+	const char *summary;
+
+	begin();
+	compute(&host, 10, 200, SERIAL, 800, TEAM, 0);
+	compute(&second, 11, 200, TEAM, 0, POLL, 0);
+	writer_page(&second)->end_ticks = BEGIN + 351 * MS;
+	summary = finish();
+	cr_expect(strstr(summary, "one has 800 ms, on average they have 500 ms: train.py:3 loop, called from "
+				  "train.py:9; saves 108 to 192 ms if"), "%s", summary);
+}
+
+/* As one that reads what the other one computes with. */
+Test(balance, recorded_waits_are_no_time_to_take_work_over)
+{
+	const char *summary;
+
+	begin();
+	compute(&host, 10, 200, SERIAL, 800, TEAM, 0);
+	compute(&second, 11, 200, TEAM, 0, POLL, 0);
+	writer_call(&second, f_sleep, BEGIN + 900 * MS, 649 * MS, NULL, 0);
+	summary = finish();
+	cr_expect(strstr(summary, "one has 800 ms, on average they have 500 ms: train.py:3 loop, called from "
+				  "train.py:9; saves 108 to 192 ms if"), "%s", summary);
 }
 
 /* What the others take over may then be as long as it was. */
