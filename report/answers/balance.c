@@ -125,20 +125,21 @@ static double error_of(const struct openmp_team *t, double sample_ns)
 	return sqrt(squares);
 }
 
-/* If each had the mean. On a machine whose CPUs others hold, what the others take over may make them wait for a CPU as
- * long as it saves: that is the lowest. False: the difference is within the error of the samples. */
+/* If each had the mean: at most the difference that is stated. On a machine whose CPUs others hold, what the others
+ * take over may make them wait for a CPU as long as it saves: that is the lowest. False: the difference is within the
+ * error of the samples, or small as CPU time. */
 static bool team_saving(const struct choice *k, const struct openmp_team *t, uint64_t sample_ns, struct saving *ret)
 {
-	double excess_ns = (t->longest->work_ns - t->mean_ns) * free_part(t), stretch = t->longest->stretch,
-	       error_ns = error_of(t, (double)sample_ns);
+	double most_ns = t->longest->work_ns - t->mean_ns, excess_ns = most_ns * free_part(t),
+	       stretch = t->longest->stretch, error_ns = error_of(t, (double)sample_ns);
 
 	*ret = (struct saving){0};
 	if (excess_ns < TEAM_EXCESS * t->longest->work_ns || excess_ns <= error_ns)
 		return false;
 	ret->saved_ns = (uint64_t)(excess_ns * stretch);
-	ret->high_ns = (uint64_t)((excess_ns + error_ns) * stretch);
+	ret->high_ns = (uint64_t)(fmin(excess_ns + error_ns, most_ns) * stretch);
 	ret->low_ns = (uint64_t)((excess_ns - error_ns) * fmax(0, 2 - stretch));
-	return ret->saved_ns >= k->least_ns;
+	return excess_ns >= (double)k->least_ns;
 }
 
 /* The line at which most of what the longest has is done, and where the team begins. */
@@ -162,18 +163,20 @@ static void team_line(struct choice *k, const struct openmp_team *t, struct fix_
 	place = &spine.frames[spine.count - 1];
 	cause->line = fix_first_place_line(k, place);
 	for (size_t i = 0; i < spine.count; i++)
-		fix_first_add_frame(k, &spine.frames[i], spine.frames[i].ns, cause);
+		fix_first_add_frame(k, &spine.frames[i], (uint64_t)((double)spine.frames[i].ns * t->longest->stretch),
+				    cause);
 }
 
-/* Sets the lines of the cause, too. False: the team is none, or has equal work. */
+/* The times have the longest's waits for a CPU, as the saving has. Sets the lines of the cause, too. False: the team is
+ * none, or has equal work. */
 static bool team_balance(struct choice *k, const struct role *r, struct balance *ret, struct fix_first_cause *cause)
 {
 	struct openmp_team t = {0};
 	bool is_unequal = team_find(k, r, &t) && team_saving(k, &t, fix_first_sample_ns(r), &ret->saves);
 
 	if (is_unequal) {
-		ret->most_ns = (uint64_t)t.longest->work_ns;
-		ret->mean_ns = (uint64_t)t.mean_ns;
+		ret->most_ns = (uint64_t)(t.longest->work_ns * t.longest->stretch);
+		ret->mean_ns = (uint64_t)(t.mean_ns * t.longest->stretch);
 		ret->with = t.starter;
 		team_line(k, &t, cause);
 		ret->line = cause->line;
