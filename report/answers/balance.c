@@ -180,8 +180,9 @@ static bool team_balance(struct choice *k, const struct role *r, struct balance 
 		ret->with = t.starter;
 		team_line(k, &t, cause);
 		ret->line = cause->line;
-		k->team_worth_ns[r - k->roles->items] = k->team_worth_ns[t.starter - k->roles->items] =
-			ret->saves.saved_ns;
+		if (ret->saves.low_ns) /* what may save nothing comes before no other cause */
+			k->team_worth_ns[r - k->roles->items] = k->team_worth_ns[t.starter - k->roles->items] =
+				ret->saves.saved_ns;
 	}
 	free(t.members);
 	return is_unequal;

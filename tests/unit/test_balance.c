@@ -145,6 +145,19 @@ Test(balance, a_difference_that_is_small_as_cpu_time_is_not_first)
 	cr_expect(strstr(summary, "FIX FIRST  1.00 s of 1.00 s pass through these;"), "%s", summary);
 }
 
+Test(balance, what_may_save_nothing_comes_after_a_hot_place)
+{
+	const char *summary;
+
+	begin();
+	compute(&host, 10, 240, SERIAL, 260, TEAM, 500);
+	compute(&second, 11, 40, TEAM, 150, POLL, 250);
+	summary = finish();
+	cr_expect(strstr(summary, "FIX FIRST  1.00 s of 1.00 s at train.py:9 step;"), "%s", summary);
+	cr_expect(strstr(summary, "one has 520 ms, on average they have 300 ms: train.py:3 loop, called from "
+				  "train.py:9; saves at most 220 ms if"), "%s", summary);
+}
+
 Test(balance, what_main_does_alone_comes_before_a_little_of_a_team)
 {
 	const char *summary;
