@@ -103,6 +103,12 @@ has_two_waits() {
 	[ "$(grep -c 'pthread_mutex_lock for .*: waits for the mutex' seen)" -eq 2 ]
 }
 ok 'the main thread has ended: where PID' eventually has_two_waits "$(child_of "$job")"
+like "$("$PILLION" top --once --json --interval=100ms "$(child_of "$job")" 2>err)" '"RSS \(bytes\)":[1-9]' \
+	'the main thread has ended: its memory in top'
+has_memory() {
+	report stats -q -r mem_usage_sum -f csv run.pillion 2>/dev/null | grep -q ',deadlock$'
+}
+ok 'the main thread has ended: its memory in the recording' eventually has_memory
 ended kill
 # As long as the calls lasted, and not only until the look that found them.
 started recorded "$PILLION" -f --stats=false -o aged "$deadlock" mutexes

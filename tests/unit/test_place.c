@@ -7,8 +7,11 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -16,6 +19,7 @@
 #include <unistd.h>
 
 #include "report/causes/where/place.h"
+#include "runtime/shared/common/sys.h"
 #include "runtime/shared/outside/process_stat.h"
 #include "runtime/shared/outside/where.h"
 
@@ -343,6 +347,65 @@ Test(place, a_wait_for_a_child_that_was_not_looked_at)
 	cr_expect_str_eq(item->wait.kind, "child process");
 	expect_text(item->process->children, "%u ", (unsigned)item->thread->head.arguments[0]);
 	cr_expect_eq(place.cycles, 0);
+}
+
+/* ---- a process whose main thread has ended ---- */
+
+static void *reads_in_a_thread(void *unused)
+{
+	reads();
+	return unused;
+}
+
+static void ends_before_its_thread(void)
+{
+	pthread_t thread;
+
+	flock(memfd_create("locked", 0), LOCK_EX);
+	pthread_create(&thread, NULL, reads_in_a_thread, NULL);
+	pthread_exit(NULL);
+}
+
+static void main_thread_ends(void)
+{
+	struct process_stat stat = {0};
+	char path[32], text[1024];
+
+	child = fork();
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		ends_before_its_thread();
+	}
+	cr_assert_gt(child, 0);
+	snprintf(path, sizeof(path), "/proc/%d/stat", child);
+	while (stat.state != 'Z') {
+		usleep(1000);
+		cr_assert_gt(sys_read_file(path, text, sizeof(text)), 0);
+		cr_assert(process_stat_parse(text, &stat));
+	}
+	cr_expect_eq(stat.resident_pages, 0, "that is what the kernel says");
+}
+
+Test(place, a_process_whose_main_thread_has_ended_has_memory)
+{
+	struct process_stat stat;
+
+	main_thread_ends();
+	cr_assert(process_stat_read((uint32_t)child, &stat));
+	cr_expect_eq(stat.state, 'S');
+	cr_expect_gt(stat.resident_pages, 0);
+}
+
+Test(place, a_process_whose_main_thread_has_ended_has_its_locks)
+{
+	struct process_stat stat;
+	char wanted[64];
+
+	main_thread_ends();
+	cr_assert(process_stat_read((uint32_t)child, &stat));
+	where_process_record((uint32_t)child, stat.start, 0, 0);
+	snprintf(wanted, sizeof(wanted), "held 1: FLOCK  ADVISORY  WRITE %d ", child);
+	cr_expect_not_null(memmem(where_out.bytes, where_out.used, wanted, strlen(wanted)), "%s", wanted);
 }
 
 #endif

@@ -90,9 +90,10 @@ bool top_reading_take(uint32_t pid, struct top_reading *ret)
 	began = clock_monotonic_ns();
 	ret->cpu_ns = cpu_time(pid, &stat);
 	ret->at_ns = began + (clock_monotonic_ns() - began) / 2;
-	/* statm is exact where stat has what each CPU has not counted yet. */
-	if (proc_text(pid, "statm", text) > 0 && sscanf(text, "%*u %llu", &resident) == 1)
-		ret->resident_bytes = resident * (uint64_t)sysconf(_SC_PAGESIZE);
+	/* statm is exact where stat has what each CPU has not counted yet. It has none if the main thread has ended. */
+	if (proc_text(pid, "statm", text) <= 0 || sscanf(text, "%*u %llu", &resident) != 1 || !resident)
+		resident = stat.resident_pages;
+	ret->resident_bytes = resident * (uint64_t)sysconf(_SC_PAGESIZE);
 	proc_text(pid, "io", text);
 	ret->read_bytes = field_of(text, "rchar: ");
 	ret->written_bytes = field_of(text, "wchar: ");

@@ -33,15 +33,25 @@ bool process_stat_parse(const char *text, struct process_stat *ret)
 	return true;
 }
 
-bool process_stat_read(uint32_t pid, struct process_stat *ret)
+static bool stat_read(uint32_t pid, struct process_stat *ret)
 {
 	char path[48], text[1024];
 
 	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-	if (sys_read_file(path, text, sizeof(text)) <= 0 || !process_stat_parse(text, ret))
+	return sys_read_file(path, text, sizeof(text)) > 0 && process_stat_parse(text, ret);
+}
+
+bool process_stat_read(uint32_t pid, struct process_stat *ret)
+{
+	struct process_stat other;
+
+	if (!stat_read(pid, ret))
 		return false;
-	if (ret->state == 'Z' && ret->threads > 1)
-		ret->state = 'S'; /* its main thread alone has ended, as by pthread_exit() */
+	if (ret->state == 'Z' && ret->threads > 1) { /* its main thread alone has ended, as by pthread_exit() */
+		ret->state = 'S';
+		if (stat_read(process_thread_alive(pid), &other))
+			ret->resident_pages = other.resident_pages;
+	}
 	return true;
 }
 

@@ -16,7 +16,8 @@ struct process_stat { /* of /proc/PID/stat or /proc/PID/task/TID/stat */
 
 /* Parses the text of such a file. */
 bool process_stat_parse(const char *text, struct process_stat *ret);
-/* False: no such process. The state is that of the main thread, and not 'Z' as long as another thread goes on. */
+/* False: no such process. The state is that of the main thread, and not 'Z' as long as another thread goes on: the
+ * memory is read through that one then. */
 bool process_stat_read(uint32_t pid, struct process_stat *ret);
 /* The first thread that has memory: where the main thread has ended, /proc/PID has neither memory, variables nor
  * descriptors, and /proc/TID of any other thread has all of them. The PID if there is none. */
