@@ -79,8 +79,8 @@ static bool file_write(int fd)
 
 /* ---- looks ---- */
 
-/* Of no process if `has_processes` is false: that a signal came. */
-static void look(struct run *run, uint64_t request, int signal, bool has_processes)
+/* Of no process if `has_processes` is false: that a signal came. False: it could not be written. */
+static bool look(struct run *run, uint64_t request, int signal, bool has_processes)
 {
 	struct tf_where_begin begin = {request, clock_now(), clock_realtime_ns(), (uint32_t)signal, TF_WHERE_ASKED};
 	/* A signal is forwarded without waiting. */
@@ -88,18 +88,20 @@ static void look(struct run *run, uint64_t request, int signal, bool has_process
 	struct living *list;
 	size_t count = has_processes ? living_processes(run, &list) : 0;
 	int fd = file_open(run);
+	bool is_written;
 
 	if (fd < 0)
-		return;
+		return false;
 	where_out = (struct where_buffer){0};
 	where_record(TF_WHERE_BEGIN, &begin, sizeof(begin), NULL, 0);
 	for (size_t i = 0; i < count; i++)
 		if (!where_process_record(list[i].pid, list[i].start, patience_ns, 0))
 			calls_record(&list[i]);
 	where_record(TF_WHERE_END, &begin, sizeof(begin), NULL, 0);
-	file_write(fd);
+	is_written = file_write(fd);
 	free(where_out.bytes);
 	close(fd);
+	return is_written;
 }
 
 static uint64_t hash_of(const char *bytes, size_t size)
@@ -135,8 +137,8 @@ size_t where_look_quiet(struct run *run, struct living *p, bool is_busy)
 			where_record(TF_WHERE_SAME, &head, sizeof(head), NULL, 0);
 		}
 		where_record(TF_WHERE_END, &begin, sizeof(begin), NULL, 0);
-		p->quiet.hash = file_write(fd) ? hash : 0;
-		written = where_out.used;
+		written = file_write(fd) ? where_out.used : 0;
+		p->quiet.hash = written ? hash : 0;
 	}
 	free(where_out.bytes);
 	close(fd);
@@ -182,11 +184,11 @@ int where_tick(struct run *run)
 	if (!access(path, F_OK))
 		request = request_read(path);
 	if (request.id && request.id != where.answered) {
-		where.answered = request.id;
 		if (request.action[0])
 			session_answer(run, &request);
-		else
-			look(run, request.id, 0, true);
+		else if (!look(run, request.id, 0, true))
+			return INTERVAL_MS; /* the disk may have room again before the request is too old */
+		where.answered = request.id;
 	}
 	return INTERVAL_MS;
 }

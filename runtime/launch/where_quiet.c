@@ -90,15 +90,19 @@ static bool has_moved(const struct living *p, uint64_t call, uint64_t cpu_ns, ui
 static void look(struct run *run, struct living *p, uint64_t now, const struct stillness *s, bool is_busy)
 {
 	uint64_t begin = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	size_t bytes = where_look_quiet(run, p, is_busy || s->call);
 
-	p->quiet.cpu_ns = s->cpu_ns;
-	p->quiet.looked_ns = now;
-	p->quiet.share = usage_quiet_share(p);
-	p->quiet.call = s->call;
-	p->quiet.is_busy = is_busy;
-	quiet.bytes += where_look_quiet(run, p, is_busy || s->call);
-	p->quiet.due_ns = now + pause_ns(p->quiet.count++);
-	p->quiet.asked = 0;
+	p->quiet.due_ns = now + pause_ns(p->quiet.count);
+	if (bytes) { /* else it is looked at again, because nobody has seen it, as on a full disk */
+		p->quiet.cpu_ns = s->cpu_ns;
+		p->quiet.looked_ns = now;
+		p->quiet.share = usage_quiet_share(p);
+		p->quiet.call = s->call;
+		p->quiet.is_busy = is_busy;
+		p->quiet.count++;
+		p->quiet.asked = 0;
+	}
+	quiet.bytes += bytes;
 	quiet.looks_ns += sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
 }
 

@@ -62,6 +62,18 @@ ok 'tsv: each of the two is the owner of what the other waits for' each_owns_the
 ok 'the PID of the process instead of the capture' "$PILLION" where "$(child_of "$launcher")"
 ok 'the PID of the launcher' "$PILLION" where "$launcher"
 is "$(find mutexes.pillion -name '.where*')" '' 'no request is left'
+answers=$(find mutexes.pillion -name '*.where')
+mv "$answers" kept
+ln -s nothing "$answers" # it cannot be opened, as where the disk is full
+looked mutexes &
+question=$!
+eventually test -e mutexes.pillion/.where
+sleep 2 # the launcher looks for requests every second
+rm "$answers"
+mv kept "$answers"
+wait "$question"
+is "$(cat said)" '' 'an answer that could not be written is written later'
+like "$(cat seen)" '^DEADLOCK ' 'and is complete'
 killed
 looked mutexes
 like "$(cat said)" 'the run has ended; this is the last look into it' 'after the end: the last look'

@@ -5,11 +5,12 @@
 
 #include "runtime/launch/run.h"
 
-enum { LOOK_MS = 20, INTERVAL_MS = 250, QUIET_NS = 600000000 };
+enum { LOOK_MS = 20, INTERVAL_MS = 250, QUIET_NS = 600000000, ROUNDS = 40 };
 
 static struct living process;
 static struct run run;
 static unsigned looks, verdicts;
+static bool is_disk_full;
 static uint64_t quiet_ns;
 
 static uint64_t cpu_ns(void)
@@ -51,7 +52,7 @@ size_t where_look_quiet(struct run *r, struct living *p, bool is_busy)
 	for (uint64_t end = cpu_ns() + LOOK_MS * 1000000ull; cpu_ns() < end;)
 		;
 	looks++;
-	return 1;
+	return is_disk_full ? 0 : 1;
 }
 
 bool where_was_signaled(uint64_t within_ns)
@@ -107,4 +108,23 @@ Test(where_quiet, nothing_that_moves_is_looked_into)
 	cr_assert_leq(where_quiet_tick(&run), INTERVAL_MS + 1);
 	cr_assert_eq(looks, 0);
 	cr_assert_eq(verdicts, 0);
+}
+
+/* It rests as before: only the look can tell what it waits for. */
+Test(where_quiet, a_look_that_could_not_be_written_is_made_again)
+{
+	run.options.hang_s = 30;
+	quiet_ns = QUIET_NS;
+	is_disk_full = true;
+	where_quiet_tick(&run);
+	cr_assert_eq(looks, 1);
+	cr_assert_eq(verdicts, 0, "nothing was seen");
+	is_disk_full = false;
+	for (int rounds = 0; rounds < ROUNDS && looks < 2; rounds++) {
+		struct timespec rest = {0, where_quiet_tick(&run) * 1000000L};
+
+		nanosleep(&rest, NULL);
+	}
+	cr_assert_eq(looks, 2);
+	cr_assert_eq(verdicts, 1);
 }
