@@ -10,6 +10,7 @@
 #include "report/answers/where_text.h"
 #include "report/base/text.h"
 #include "report/causes/where/place.h"
+#include "report/live/live_runs.h"
 #include "report/live/top/top.h"
 #include "report/names/attribution.h"
 #include "report/verbs/output/where_request.h"
@@ -472,36 +473,46 @@ static bool is_number(const char *word)
 	return *word && word[strspn(word, "0123456789")] == 0;
 }
 
+/* The capture that is read, and `pid` if only that process of it is. */
+static int capture_find(const char *operand, struct buffer *capture, uint32_t *pid, struct err *err)
+{
+	unsigned long number;
+
+	if (!model_find(operand, false, capture, err))
+		return 0;
+	if (!is_number(operand))
+		return -ENOENT;
+	number = strtoul(operand, NULL, 10);
+	*pid = number > INT32_MAX ? INT32_MAX : (uint32_t)number; /* no process has such a PID */
+	buffer_clear(capture);
+	return where_capture_of(*pid, capture, err);
+}
+
 static int run_where(const struct command_line *l)
 {
 	struct command_line line = *l;
 	static struct where_answers answers;
+	static struct live_runs runs;
 	SCOPED(buffer) capture = {0};
 	struct err err;
 	uint32_t pid = 0;
 	int code = 0, status = EXIT_UNUSABLE;
 
-	if (l->capture_count != 1) {
+	if (l->capture_count > 1) {
 		say("give one CAPTURE or PID");
 		return EXIT_UNUSABLE;
 	}
-	if (model_find(l->captures[0], false, &capture, &err)) {
-		if (is_number(l->captures[0])) {
-			unsigned long number = strtoul(l->captures[0], NULL, 10);
-
-			pid = number > INT32_MAX ? INT32_MAX : (uint32_t)number; /* no process has such a PID */
-			buffer_clear(&capture);
-			code = where_capture_of(pid, &capture, &err);
-			if (code == -ENODATA && l->hung_s <= 0)
-				return show_foreign(l, pid);
-		} else {
-			code = -ENOENT;
-		}
-	}
+	if (!l->capture_count)
+		code = live_find_one(NULL, &runs, &err);
+	if (!code)
+		code = capture_find(l->capture_count ? l->captures[0] : runs.items[0].capture, &capture, &pid, &err);
+	if (code == -ENODATA && pid && l->hung_s <= 0)
+		return show_foreign(l, pid);
 	if (!code) {
 		char *captures[] = {capture.data};
 
 		line.captures = captures;
+		line.capture_count = 1;
 		code = pack_is_one(capture.data) || l->hung_s > 0 ? 0 : where_request(capture.data, &answers, &err);
 		if (!code)
 			status = l->hung_s > 0 ? show_hung(&line) : show(&line, &answers, pid);
@@ -519,11 +530,12 @@ static void more_help(struct text *ret)
 		 "child, a collective. Threads that wait for each other are named a deadlock. No\n"
 		 "thread is stopped: the launcher reads from outside, and adds what it has read to\n"
 		 "the capture: `pillion where CAPTURE` shows it again when the run has ended.\n"
+		 "Without an operand, the only live run of this user is looked at.\n"
 		 "A process that pillion did not start is read by this command itself, if it is one\n"
 		 "of this user and kernel.yama.ptrace_scope permits it.\n");
 }
 
 const struct verb verb_where = {
-	"where", "[OPTION]... CAPTURE|PID", "what each thread of a live run does and waits for: locates a hang",
+	"where", "[OPTION]... [CAPTURE|PID]", "what each thread of a live run does and waits for: locates a hang",
 	VERB_WHERE, run_where, more_help,
 };

@@ -61,6 +61,9 @@ like "$(cat seen)" "^  [0-9]+ where_hang  pthread_join for .*waits for the end o
 ok 'tsv: each of the two is the owner of what the other waits for' each_owns_the_other mutexes
 ok 'the PID of the process instead of the capture' "$PILLION" where "$(child_of "$launcher")"
 ok 'the PID of the launcher' "$PILLION" where "$launcher"
+# Others of this user may run, too.
+like "$("$PILLION" where 2>&1)" '( at forward |^pillion where: several runs are live, .*/mutexes\.pillion)' \
+	'no operand: the only live run, or those that there are'
 is "$(find mutexes.pillion -name '.where*')" '' 'no request is left'
 answers=$(find mutexes.pillion -name '*.where')
 mv "$answers" kept
@@ -295,8 +298,10 @@ kill $other
 like "$? $(cat err)" '^2 .*no such process' 'no such process'
 "$PILLION" where $((other + (1 << 32))) >out 2>err
 like "$? $(cat err)" '^2 .*no such process' 'a number that is no PID'
+"$PILLION" where $other $other >out 2>err
+like "$? $(cat err)" '^2 .*give one CAPTURE or PID' 'two operands'
 "$PILLION" where >out 2>err
-like "$? $(cat err)" '^2 .*give one CAPTURE or PID' 'no operand'
+like "$(cat out err)" 'no live run|several runs|^PID ' 'no operand, and nothing of this user runs'
 
 started dead "$hang" mutexes
 kill -KILL $launcher
