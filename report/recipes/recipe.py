@@ -117,7 +117,10 @@ def write(table, options):
 
 
 def main():
+    from parts import report_program
     from recipes import RECIPES
+    if sys.argv[1:] == ["--version"]:
+        os.execvp(report_program(), ["pillion-report", "--version"])
     options = parse(sys.argv[1:], RECIPES)
     missing = missing_packages()
     if missing:

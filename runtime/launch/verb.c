@@ -277,8 +277,10 @@ static int help_run(struct run *run, char **words)
 	char *of_name[] = {words[0], (char *)"--help-on", words[2], NULL};
 
 	environment_forget();
-	if (!words[2] || !strcmp(words[2], "launch"))
+	if (!words[2] || !strcmp(words[2], "launch") || !strcmp(words[2], "--help") || !strcmp(words[2], "-h"))
 		return command_line_help(false);
+	if (!strcmp(words[2], "--version"))
+		return report_execute(run, words + 1);
 	if (!strcmp(words[2], "nsys"))
 		return command_line_help(true);
 	for (size_t i = 0; i < VERB_COUNT; i++)

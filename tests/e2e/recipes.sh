@@ -16,6 +16,8 @@ like "$(cat err)" '^pillion recipe: .* has no dask, distributed, .*PILLION_PYTHO
 PILLION_PYTHON=./bare "$PILLION" recipe --help >out 2>err
 is "$? $(cat err)" '0 ' 'without the packages: --help'
 like "$(cat out)" '^  cuda_gpu_kern_pace +[A-Z]' 'it lists the recipes'
+is "$(PILLION_PYTHON=./bare "$PILLION" help recipe 2>&1)" "$(cat out)" 'help recipe is its --help'
+is "$(PILLION_PYTHON=./bare "$PILLION" recipe --version 2>&1)" "$("$PILLION" stats --version)" '--version'
 export PILLION_PYTHON=${SCALE_PYTHON:-python3}
 "$PILLION_PYTHON" -c 'import dask, distributed, pandas, pyarrow' 2>/dev/null || {
 	skip 'the recipes' 'no Python with dask, distributed, pandas and pyarrow (SCALE_PYTHON)'

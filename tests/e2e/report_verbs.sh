@@ -136,6 +136,8 @@ is "$(pillion stats --help | sed -n 's/^ [ *]\([a-z0-9_][a-z0-9_]*\) .*/\1/p' | 
 	'each report is in one topic'
 like "$(pillion help nsys)" 'Nsight Systems' 'help nsys'
 is "$(pillion help stats)" "$(pillion stats --help)" 'help VERB'
+is "$(pillion help --help; pillion help -h)" "$(pillion help; pillion help)" 'the help of help'
+is "$(pillion help --version)" "$(pillion stats --version)" 'the version of help'
 pillion help nonsense >out 2>err
 is "$? $(cat err)" "2 pillion: there is no help on 'nonsense'; see pillion --help" \
 	'help on something unknown proposes nothing that differs in many letters'
