@@ -112,6 +112,13 @@ is $? 7 'its status'
 ok 'calls were recorded before' test "$one" -gt 0
 is "$(calls whole)" "$one" 'what the cancelled range has recorded does not count'
 
+started again launch --osrt-threshold=0 -s none
+report start again >out && report cancel again >out
+is "$(report start again)" 'range 2: started in 1 process' 'start after cancel: range 2'
+ok 'which records' eventually has_calls again
+ended again
+ok 'it is read though the one before it was cancelled' test "$(calls again)" -gt 0
+
 # ---- --on-signal ----
 
 started signal launch --osrt-threshold=0 -s none --on-signal=USR2

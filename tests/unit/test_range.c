@@ -146,3 +146,23 @@ Test(range, one_begins_no_earlier_than_the_one_before_it_ended)
 	range_stop(page, 12, 140);
 	assert_range(1, 130, 140);
 }
+
+static uint64_t at_time_30(void)
+{
+	return 30;
+}
+
+Test(range, after_a_cancelled_one_the_next_begins_at_its_own_time)
+{
+	uint32_t number;
+
+	page->mode = TF_RANGE_ON_REQUEST;
+	cr_assert_eq(range_request_open(page, 10, &number), 0);
+	cr_assert_eq(range_request_close(page, at_time_30, 1, true, &number), 0);
+	cr_assert_eq(range_request_open(page, 50, &number), 0);
+	assert_range(0, 10, 30 | TF_RANGE_CANCELLED);
+	assert_range(1, 50, 0);
+	cr_assert_eq(range_request_close(page, at_time_30, 1, false, &number), 0);
+	cr_assert_eq(range_request_open(page, 20, &number), 0);
+	assert_range(2, 30, 0);
+}

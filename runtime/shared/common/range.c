@@ -203,15 +203,15 @@ static void range_unlock(struct tf_range_page *page)
 static void open_locked(struct tf_range_page *page, uint64_t ticks)
 {
 	uint32_t i = page->begun;
+	uint64_t last;
 
 	if (page->recording || (__atomic_load_n(&page->ended, __ATOMIC_RELAXED) & (RANGE_ENDED | RANGE_HELD)))
 		return;
 	if ((page->limit && i >= page->limit) || i >= RANGE_ENTRIES)
 		return;
 	/* The clock was read before the lock was acquired. */
-	if (i && ticks < page->ranges[i - 1].end_ticks)
-		ticks = page->ranges[i - 1].end_ticks;
-	page->ranges[i] = (struct tf_range){.begin_ticks = ticks};
+	last = i ? page->ranges[i - 1].end_ticks & ~TF_RANGE_CANCELLED : 0;
+	page->ranges[i] = (struct tf_range){.begin_ticks = ticks > last ? ticks : last};
 	__atomic_store_n(&page->begun, i + 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&page->recording, ~0u, __ATOMIC_RELEASE);
 }
