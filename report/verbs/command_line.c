@@ -277,8 +277,10 @@ static const struct option rows[] = {
 	 WORDS(diff_by_names), .initial = "auto",
 	 .help = "rows; auto: what the captures have, in this order: kernel, line, range, api"},
 	{"runs", 'n', OPTION_COUNT, AT(runs), VERBS_OF(VERB_TRY | VERB_WHATIF), .title = "What to compare",
-	 .value = "N", .takes = "a number of runs", .initial = "10", .minimum = TRIAL_LEAST_RUNS, .maximum = 100000,
-	 .help = "how often each command runs, or with and without --delay, after a run of each that does not count"},
+	 .value = "N", .takes = "a number of at least 3 runs", .initial = "10", .minimum = TRIAL_LEAST_RUNS,
+	 .maximum = 100000,
+	 .help = "how often each command runs, or with and without --delay, at least 3 times, after a run of each that "
+		 "does not count"},
 	{"delay", 0, OPTION_TEXT, AT(delay), VERBS_OF(VERB_WHATIF), .value = "WHAT=TIME",
 	 .help = "run the operands, which are a command, with calls that take longer by TIME (with its unit: ns, us, "
 		 "ms, s), and without, in turn. WHAT is call~NAME, line~FILE:N, lock~FILE:N, rank~N or "

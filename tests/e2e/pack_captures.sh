@@ -93,6 +93,8 @@ ok 'pack without an ending makes the file' test -f named.pillpack
 mv named.pillion named.before
 ok 'unpack takes a name without its ending' report unpack -q named
 ok 'unpack without an ending: identical' diff -r named.pillion named.before
+report unpack -q named 2>err
+like "$? $(cat err)" '^2 .*named.pillion: file exists, use -o' 'a second time: the message says what to do'
 rm -rf back
 ok 'unpack prefers the packed file' report unpack -q -o back named
 like "$(report pack -q probe.pillion 2>&1)" 'probe.pillpack: file exists, use -f true to replace it' \

@@ -44,7 +44,7 @@ like "$? $(cat err)" '^2 .*cannot judge: A was ended by signal 15' 'likewise wit
 try true >out 2>err
 is "$?" 2 'one command: status 2'
 try -n 2 true true >out 2>err
-is "$?" 2 'two runs are too few'
+is "$? $(cat err)" "2 pillion try: --runs takes a number of at least 3 runs, not '2'" 'two runs are too few'
 
 # ---- signals ----
 "$PILLION" try 'echo $$ >pid; exec sleep 600' true </dev/null >out 2>err &

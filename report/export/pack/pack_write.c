@@ -501,7 +501,10 @@ static int extract_file(const char *directory, struct pack_file *f, struct err *
 
 static int make_directory(const char *path, struct err *err)
 {
-	return mkdir(path, 0700) < 0 ? err_set(err, -errno, "%s: %s", path, strerror(errno)) : 0;
+	if (!mkdir(path, 0700))
+		return 0;
+	return errno == EEXIST ? err_set(err, -EEXIST, "%s: file exists, use -o to write to another directory", path)
+			       : err_set(err, -errno, "%s: %s", path, strerror(errno));
 }
 
 /* Continues after damage, because the rest is needed all the more. */
