@@ -234,7 +234,7 @@ static void spine_words(const struct choice *k, const struct role *r, const stru
 			     100 * (double)s->algebra_ns / (double)cpu_ns);
 	if (s->end_ns * 100 >= cpu_ns * END_PERCENT)
 		buffer_print(&cause->rest,
-			     "; with their part of the program's end, which takes %.0f %% of the CPU time",
+			     "; this includes a share of the program's end, which takes %.0f %% of the CPU time",
 			     100 * (double)s->end_ns / (double)cpu_ns);
 	buffer_text(&cause->text, buffer_string(&cause->rest));
 }

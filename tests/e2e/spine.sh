@@ -27,7 +27,7 @@ print(eval(sys.argv[2]))' found.json "$1"
 }
 
 # The interpreter's end may take 2 % of the time, which is then said.
-end="(; with their part of the program's end, which takes [0-9]+ % of the CPU time)?"
+end="(; this includes a share of the program's end, which takes [0-9]+ % of the CPU time)?"
 
 # lever NAME FRAMES PLACE [PROGRAM]...: a program of levers.py, in whose spine these functions follow each other
 lever() {
@@ -90,7 +90,8 @@ is "$(first 'first["Edit"]')" 'function~levers.py:removes|levers.py:search=0' \
 pillion -s cpu -o keeps "$python" "$levers" keeps 0.5 >out 2>err
 report stats --summary keeps.pillion >summary 2>err
 report analyze --json keeps.pillion >found.json 2>err
-like "$(first 'first["Text"]')" "keep.*; with their part of the program's end, which takes [0-9]+ % of the CPU time\$" \
+like "$(first 'first["Text"]')" \
+	"keep.*; this includes a share of the program's end, which takes [0-9]+ % of the CPU time\$" \
 	'keeps: the words of the end'
 is "$(first 'first["Saves High (ns)"] <= frames[0]["Time (ns)"] + 1000')" True 'keeps: no end is above the time'
 is "$(first 'first["Saves Low (ns)"] < 0.29 * first["Saves High (ns)"]')" True \
