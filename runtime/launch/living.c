@@ -254,16 +254,27 @@ size_t living_processes(struct run *run, struct living **ret)
 	return all.count;
 }
 
+/* Whether it has not ended, as far as is known: while no file can be opened, its stat tells nothing. */
+static bool may_live(const struct living *p, int *ret_session)
+{
+	uint64_t start = 0;
+	bool lives = process_lives(p->pid, ret_session, &start);
+
+	if (start)
+		return lives && start == p->start;
+	*ret_session = getsid((pid_t)p->pid);
+	return *ret_session >= 0;
+}
+
 static void living_drop_dead(void)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < all.count; i++) {
 		struct living p = all.list[i];
-		uint64_t start;
 		int session;
 
-		if (p.pid != (uint32_t)getpid() && process_lives(p.pid, &session, &start) && start == p.start) {
+		if (p.pid != (uint32_t)getpid() && may_live(&p, &session)) {
 			all.list[kept++] = p;
 			continue;
 		}
@@ -289,11 +300,9 @@ unsigned living_count(struct run *run, bool with_daemons)
 		living_scan(run);
 	all.is_over = run->end_ticks && !all.count;
 	for (size_t i = 0; i < all.count; i++) {
-		uint64_t start;
 		int its_session;
 
-		living += process_lives(all.list[i].pid, &its_session, &start) &&
-			  (with_daemons || its_session == session);
+		living += may_live(&all.list[i], &its_session) && (with_daemons || its_session == session);
 	}
 	return living;
 }

@@ -315,14 +315,17 @@ static void usage_forget(struct living *p)
 	p->usage = NULL;
 }
 
-/* False: it has ended and was waited for. One that was not waited for still has its CPU time. */
-static bool process_read(const struct living *p, struct tf_usage_sample *ret)
+/* *ret_is_gone: it has ended and was waited for. One that was not waited for still has its CPU time, and of one that
+ * lives nothing can be read while no file can be opened. */
+static bool process_read(const struct living *p, struct tf_usage_sample *ret, bool *ret_is_gone)
 {
 	struct process_stat stat;
+	bool is_read = process_stat_read(p->pid, &stat);
 
+	*ret_is_gone = is_read ? stat.start != p->start : getsid((pid_t)p->pid) < 0;
 	*ret = (struct tf_usage_sample){
 		.kind = TF_USAGE_PROCESS, .pid = p->pid, .process_start = p->start, .ticks = clock_now()};
-	if (!process_stat_read(p->pid, &stat) || stat.start != p->start)
+	if (!is_read || *ret_is_gone)
 		return false;
 	stat_sample(&stat, ret);
 	return true;
@@ -376,10 +379,13 @@ double usage_quiet_share(const struct living *p)
 static void process_sample(struct living *p)
 {
 	struct tf_usage_sample now;
+	bool is_gone;
 
 	if (p->has_ended || !usage_of_process(p))
 		return;
-	if (!process_read(p, &now)) {
+	if (!process_read(p, &now, &is_gone)) {
+		if (!is_gone)
+			return;
 		p->has_ended = true;
 		if (p->usage->last.kind)
 			gone_add(&p->usage->last);
@@ -435,6 +441,7 @@ void usage_state(struct run *run, char state)
 	struct living *list;
 	size_t count = living_processes(run, &list), i = 0;
 	struct tf_usage_sample now;
+	bool is_gone;
 
 	while (i < count && list[i].pid != (uint32_t)run->child)
 		i++;
@@ -442,7 +449,7 @@ void usage_state(struct run *run, char state)
 		return;
 	if (!usage.is_open)
 		usage_open(run);
-	if (usage.file.fd < 0 || !usage_of_process(&list[i]) || !process_read(&list[i], &now))
+	if (usage.file.fd < 0 || !usage_of_process(&list[i]) || !process_read(&list[i], &now, &is_gone))
 		return;
 	now.state = state;
 	sample_add(&now, &list[i].usage->last, &list[i].usage->turn);

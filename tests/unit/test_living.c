@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -163,4 +164,22 @@ Test(living, numbers_without_a_place_do_not_replace_late_children)
 	cr_assert_not(knows(0));
 	describe(0, 0);
 	cr_assert(knows(0));
+}
+
+/* What cannot be read has not ended: the launcher would take the run for over. */
+Test(living, a_child_is_not_forgotten_while_no_file_can_be_opened)
+{
+	struct rlimit limit, none;
+
+	describe(0, 0);
+	write_head(1);
+	cr_assert(knows(0));
+	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = (struct rlimit){0, limit.rlim_max};
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+	cr_assert_eq(living_count(&run, false), 1);
+	kill(children[0], SIGKILL);
+	waitpid(children[0], NULL, 0);
+	cr_assert_eq(living_count(&run, false), 0, "which the kernel tells without a file");
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
