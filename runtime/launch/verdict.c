@@ -4,16 +4,20 @@
  * look into a quiet process was written, into a pipe that this launcher reads, and a signal costs one write(2). Where
  * something moved until the signal came, it is made then, and printed when it is there.
  *
- * One launcher of a capture at a time has asked for the text or holds it: the file .hang, which has the text when it is
- * there: at a signal any launcher may print it. The file .verdict remains when one has printed it as the job ended,
- * with the text, so that ranks do not repeat each other, nor the summary any of them. A launcher whose stderr a daemon
- * of mpirun forwards lets the others print it first: a batch system ends the daemon together with the ranks. */
+ * One launcher of a capture at a time has asked for the text or holds it: it has locked the file .hang, which has the
+ * text when it is there: at a signal any launcher may print it. The lock of a launcher that is killed ends with it, and
+ * another one that has something to ask takes its place. The file .verdict remains when one has printed the text as the
+ * job ended, with the text, so that ranks do not repeat each other, nor the summary any of them. A launcher whose
+ * stderr a daemon of mpirun forwards lets the others print it first: a batch system ends the daemon together with the
+ * ranks. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,7 +26,7 @@
 #include "runtime/shared/common/clock.h"
 
 enum { FOUND = 3 }; /* status of pillion-report */
-enum { TEXT_BYTES = 16384, DEATH_MS = 2000, OTHERS_MS = 200 };
+enum { TEXT_BYTES = 16384, DEATH_MS = 2000, OTHERS_MS = 200, RETRY_MS = 1000 };
 
 static struct {
 	pid_t report; /* 0: it does not run */
@@ -32,8 +36,10 @@ static struct {
 	size_t bytes; /* of the text; 0: nothing hangs */
 	char text[TEXT_BYTES];
 	bool has_claim;	 /* this launcher's is the file .hang */
+	int claim;	 /* the locked file; -1: none could be made */
 	bool is_due;	 /* to be printed as soon as it is there */
-	bool is_again;	 /* to be asked for once more */
+	bool is_wanted;	 /* to be asked for, once more if the report runs */
+	uint64_t tried_ns; /* CLOCK_MONOTONIC: when that was last tried */
 	uint64_t held_ns; /* CLOCK_MONOTONIC: until then other launchers may print it; 0: it is not held back */
 	bool is_said;	 /* at the end of the job, by this launcher or another one */
 	bool is_said_live;
@@ -74,10 +80,51 @@ bool verdict_is_printed(const struct run *run)
 	return verdict.is_said || !access(path, F_OK);
 }
 
+/* Whether nobody else has locked the file that this launcher has opened, or removed it meanwhile. Some file systems
+ * have no locks: there only a new file is free. */
+static bool claim_is_free(int fd, const char *path, bool is_new)
+{
+	struct stat ours, named;
+
+	if (flock(fd, LOCK_EX | LOCK_NB) && (!is_new || errno == EWOULDBLOCK))
+		return false;
+	return !fstat(fd, &ours) && !lstat(path, &named) && ours.st_ino == named.st_ino;
+}
+
+/* False: another launcher has the claim. Where none can be made, as on a full disk, each speaks for itself. */
+static bool claim_take(const struct run *run)
+{
+	char path[PATH_MAX + 16];
+	bool is_new;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/.hang", run->directory);
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	is_new = fd >= 0;
+	if (!is_new && errno == EEXIST && (fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)) < 0)
+		return false;
+	if (fd >= 0 && !claim_is_free(fd, path, is_new)) {
+		close(fd);
+		return false;
+	}
+	verdict.claim = fd;
+	verdict.has_claim = true;
+	return true;
+}
+
+static void claim_close(void)
+{
+	if (verdict.claim >= 0)
+		close(verdict.claim);
+	verdict.claim = -1;
+}
+
 static void claim_leave(const struct run *run)
 {
-	if (verdict.has_claim)
-		unmark(run, ".hang");
+	if (!verdict.has_claim)
+		return;
+	unmark(run, ".hang");
+	claim_close();
 	verdict.has_claim = false;
 }
 
@@ -96,9 +143,15 @@ static void text_share(const struct run *run)
 	fd = open(whole, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return;
-	if (write(fd, verdict.text, verdict.bytes) == (ssize_t)verdict.bytes || !ftruncate(fd, 0))
-		rename(whole, path); /* empty where the disk is full: then only this launcher has it */
-	close(fd);
+	flock(fd, LOCK_EX | LOCK_NB);
+	/* Empty where the disk is full: then only this launcher has it. */
+	if ((write(fd, verdict.text, verdict.bytes) == (ssize_t)verdict.bytes || !ftruncate(fd, 0)) &&
+	    !rename(whole, path)) {
+		claim_close();
+		verdict.claim = fd;
+	} else {
+		close(fd);
+	}
 }
 
 /* That of another launcher. */
@@ -218,16 +271,23 @@ static void report_kill(void)
 
 /* ---- while COMMAND runs ---- */
 
+/* Asks for the text if it is wanted. What is not possible now is tried again: no process can be made, or another
+ * launcher has the text, and may be killed. */
+static void wanted_try(struct run *run)
+{
+	verdict.tried_ns = clock_monotonic_ns();
+	if (verdict.report || (!verdict.has_claim && !claim_take(run)))
+		return;
+	forwarder_find(run);
+	verdict.is_wanted = !report_start(run) && run->report[0];
+	if (!verdict.report && !verdict.is_wanted)
+		claim_leave(run);
+}
+
 void verdict_prepare(struct run *run)
 {
-	if (!verdict.has_claim && !mark(run, ".hang", "", 0))
-		return;
-	verdict.has_claim = true;
-	forwarder_find(run);
-	if (verdict.report)
-		verdict.is_again = true;
-	else if (!report_start(run))
-		claim_leave(run);
+	verdict.is_wanted = true;
+	wanted_try(run);
 }
 
 void verdict_moved(const struct run *run)
@@ -237,9 +297,10 @@ void verdict_moved(const struct run *run)
 	if (verdict.is_due)
 		return;
 	verdict.bytes = 0;
-	if (!verdict.report)
+	if (!verdict.report) {
+		verdict.is_wanted = false;
 		claim_leave(run);
-	else if (had_text)
+	} else if (had_text)
 		text_share(run); /* nothing: what others would print is over */
 }
 
@@ -304,17 +365,22 @@ int verdict_tick(struct run *run)
 		return (int)((verdict.held_ns - now) / 1000000) + 1;
 	if (verdict.held_ns && !verdict.is_said)
 		end_say(run);
-	if (!verdict.report)
-		return -1;
-	if (!report_collect(run))
-		return 1000; /* SIGCHLD comes before */
-	if (verdict.is_due) /* what a newer one would find may have gone since */
-		verdict.is_due = !end_say(run);
-	if (verdict.is_again && !verdict.is_said) {
-		verdict.is_again = false;
-		if (report_start(run))
-			return 1000;
+	if (verdict.report) {
+		if (!report_collect(run))
+			return RETRY_MS; /* SIGCHLD comes before */
+		if (verdict.is_due) /* what a newer one would find may have gone since */
+			verdict.is_due = !end_say(run);
+		verdict.tried_ns = 0;
 	}
+	if (verdict.is_wanted && now >= verdict.tried_ns + RETRY_MS * 1000000ull) {
+		/* The launcher that had it has left it: there was nothing to say. */
+		if (verdict.is_said || (!verdict.has_claim && !verdict_is_claimed(run)))
+			verdict.is_wanted = false;
+		else
+			wanted_try(run);
+	}
+	if (verdict.report || verdict.is_wanted)
+		return RETRY_MS;
 	if (!verdict.bytes)
 		claim_leave(run);
 	return -1;
