@@ -394,6 +394,9 @@ Test(place, a_process_whose_main_thread_has_ended_has_memory)
 	cr_assert(process_stat_read((uint32_t)child, &stat));
 	cr_expect_eq(stat.state, 'S');
 	cr_expect_gt(stat.resident_pages, 0);
+	cr_expect_neq(stat.reader, (uint32_t)child);
+	cr_assert(process_stat_read((uint32_t)getpid(), &stat));
+	cr_expect_eq(stat.reader, (uint32_t)getpid(), "no other thread is looked for");
 }
 
 Test(place, a_process_whose_main_thread_has_ended_has_its_locks)

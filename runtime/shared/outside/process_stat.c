@@ -47,9 +47,11 @@ bool process_stat_read(uint32_t pid, struct process_stat *ret)
 
 	if (!stat_read(pid, ret))
 		return false;
+	ret->reader = pid;
 	if (ret->state == 'Z' && ret->threads > 1) { /* its main thread alone has ended, as by pthread_exit() */
 		ret->state = 'S';
-		if (stat_read(process_thread_alive(pid), &other))
+		ret->reader = process_thread_alive(pid);
+		if (stat_read(ret->reader, &other))
 			ret->resident_pages = other.resident_pages;
 	}
 	return true;

@@ -271,7 +271,7 @@ static bool is_process(uint32_t pid, uint64_t start, struct process_stat *ret)
 int where_process_record(uint32_t pid, uint64_t start, uint64_t patience_ns, unsigned flags)
 {
 	struct tf_where_process head = {.pid = pid, .start = start};
-	struct where_process p = {.pid = process_thread_alive(pid), .patience_ns = patience_ns, .flags = flags};
+	struct where_process p = {.patience_ns = patience_ns, .flags = flags};
 	char link[32], executable[PATH_MAX], *maps;
 	struct process_stat stat;
 	size_t begin = where_out.used, at = begin + sizeof(struct tf_where_record);
@@ -280,6 +280,7 @@ int where_process_record(uint32_t pid, uint64_t start, uint64_t patience_ns, uns
 
 	if (!is_process(pid, start, &stat))
 		return -ESRCH;
+	p.pid = stat.reader;
 	head.parent_pid = stat.parent_pid;
 	head.handled = handled_signals(pid);
 	snprintf(link, sizeof(link), "/proc/%u/exe", p.pid);
