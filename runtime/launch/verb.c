@@ -78,20 +78,22 @@ static int path_is_capture(const char *path)
 	return ret;
 }
 
-/* NAME stands for NAME.pillion or NAME.pillpack where there is no NAME. A name with such an ending of which nothing can
- * be read is the verb's to explain. */
-static bool is_capture(const char *word)
+/* NAME stands for NAME.pillion or NAME.pillpack, `is_last`: where there is no NAME. A name with such an ending of which
+ * nothing can be read is the verb's to explain. */
+static bool is_capture(const char *word, bool is_last)
 {
 	static const char *const endings[] = {"", ".pillion", ".pillpack"};
 	char path[PATH_MAX];
 	size_t length = strlen(word);
-	int found = -1;
+	int found = -1, is_there;
 
 	while (length > 1 && word[length - 1] == '/')
 		length--;
-	for (size_t i = 0; i < 3 && found < 0; i++)
-		if (snprintf(path, sizeof(path), "%.*s%s", (int)length, word, endings[i]) < (int)sizeof(path))
-			found = path_is_capture(path);
+	for (size_t i = 0; i < 3 && found < (is_last ? 0 : 1); i++) {
+		snprintf(path, sizeof(path), "%.*s%s", (int)length, word, endings[i]);
+		is_there = path_is_capture(path);
+		found = is_there > found ? is_there : found;
+	}
 	snprintf(path, sizeof(path), "%.*s", (int)length, word);
 	return found < 0 ? ends_with(path, ".pillion") || ends_with(path, ".pillpack") : found;
 }
@@ -106,7 +108,7 @@ static bool are_captures(char **words)
 			may_be_value = !strchr(*words, '=') && strcmp(*words, "--") != 0;
 			continue;
 		}
-		if (is_capture(*words))
+		if (is_capture(*words, true))
 			has_capture = true;
 		else if (!may_be_value)
 			return false;
@@ -187,7 +189,7 @@ static bool is_verb_here(struct run *run, char **words, enum verb_use use)
 			may_be_value = !strchr(*w, '=') && strcmp(*w, "--") != 0;
 			continue;
 		}
-		if (is_capture(*w) || (use == VERB_OF_RUNS && is_run(*w)) ||
+		if (is_capture(*w, false) || (use == VERB_OF_RUNS && is_run(*w)) ||
 		    (!strcmp(words[1], "view") && is_foreign(*w)))
 			return true;
 		has_word = true;

@@ -81,6 +81,20 @@ like "$? $(cat err)" '^2 .*pillion where PID shows' '--pid: refused, with the li
 pillion where -p 12 >out 2>err
 like "$? $(cat err)" '^2 .*pillion where PID' 'where -p: likewise'
 
+# ---- NAME where there is also a file of that name ----
+
+for name in program folder; do
+	cp -r run.pillion $name.pillion
+done
+echo '#!/bin/sh' >program
+mkdir folder
+for name in program folder; do
+	is "$(pillion stats -q -r processes -f csv $name 2>&1)" "$(pillion stats -q -r processes -f csv run)" \
+		"the capture of the $name of that name"
+done
+pillion view --no-open -o program.html program >out 2>err
+is "$? $(cat out)" '0 ' 'view likewise'
+
 # ---- files of other tools ----
 
 printf 'SQLite format 3\0' >nsys.sqlite

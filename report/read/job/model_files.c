@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "report/base/parallel.h"
 #include "report/read/job/foreign.h"
@@ -379,20 +380,36 @@ static size_t length_without_ending(const char *word)
 	return length;
 }
 
+/* A directory without the mark, and a single trace, are found by their own names only. */
+static bool has_mark(const char *path, mode_t mode)
+{
+	SCOPED_MEMORY char *mark = join_path(path, "capture");
+
+	return S_ISDIR(mode) ? !access(mark, F_OK) : pack_is_one(path);
+}
+
+/* What was recorded from ./job or in job/ by -o job is found by that name, too. */
 int model_find(const char *word, bool is_packed, struct buffer *ret, struct err *err)
 {
 	static const char *const endings[] = {"", ".pillion", ".pillpack", ".pillion"};
 	size_t length = strlen(word), base = length_without_ending(word);
+	SCOPED(buffer) path = {0};
+	int code = -ENOENT, found = -ENOENT;
+	bool is_sure = !length;
 	struct stat st;
-	int code = -ENOENT;
 
 	/* -o x.nsys-rep made x.nsys-rep.pillion; a script that was written for nsys may also have had -o x. */
-	for (size_t i = 0; i < (base < length ? 5 : 3) && code == -ENOENT && length; i++) {
+	for (size_t i = 0; i < (base < length && code ? 5 : 3) && !is_sure; i++) {
 		size_t ending = i < 3 ? i : i - 2;
 		int used = (int)(i < 3 ? length : base);
 
-		buffer_set(ret, "%.*s%s", used, word, endings[ending + (ending && is_packed)]);
-		code = stat(ret->data, &st) < 0 ? -errno : 0;
+		buffer_set(&path, "%.*s%s", used, word, endings[ending + (ending && is_packed)]);
+		found = stat(path.data, &st) < 0 ? -errno : 0;
+		is_sure = found ? found != -ENOENT : has_mark(path.data, st.st_mode);
+		if (code == -ENOENT || (is_sure && !found)) {
+			buffer_set(ret, "%s", path.data);
+			code = found;
+		}
 	}
 	return code ? err_set(err, code, "%s: %s", word, strerror(-code)) : 0;
 }
