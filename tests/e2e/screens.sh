@@ -133,6 +133,12 @@ for table in processes time_sum; do
 	like "$(cat out)" ' (/bin/)?true( |$)' "$table: --top=0"
 done
 is "$(report stats -r processes -f csv startup.pillion | wc -l)" 5 'files have all rows'
+cat >looping.sh <<END
+sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do /bin/sleep 0.05; done; true'
+exec '$targets/time_parts' sleep
+END
+pillion -o looping sh looping.sh 2>err
+is "$(report stats -q -r steps -f csv looping.pillion | wc -l)" 1 'a loop of a start-up script has no steps'
 
 # ---- lines of a thread that waits for work all its life ----
 

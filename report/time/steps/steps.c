@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "report/time/startup.h"
+
 const char *const step_sources[STEP_SOURCES] = {"PyTorch",  "NVTX ranges", "optimizer", "collectives",
 						"launches", "requests",    "calls"};
 
@@ -77,13 +79,15 @@ static const struct step_series *steps_of_image(const struct report_context *c, 
 
 void steps_find(const struct report_context *c, struct step_list *ret)
 {
+	SCOPED_MEMORY uint8_t *is_startup = startup_find(c->model);
+
 	*ret = (struct step_list){0};
 	array_each(const struct image, image, c->model->images, c->model->image_count) {
-		const struct step_series *series = image->trace ? steps_of_image(c, image) : NULL;
+		const struct step_series *series =
+			image->trace && !is_startup[image->process] ? steps_of_image(c, image) : NULL;
 
-		if (!series || !series->count)
-			continue;
-		list_add(ret, *series);
+		if (series && series->count)
+			list_add(ret, *series);
 	}
 }
 
