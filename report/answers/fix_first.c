@@ -327,7 +327,7 @@ static void propose_call(struct choice *k, const struct role *r, const struct ro
 		return;
 	if (is_of_library(call) || (role_wall_ns(r, call->ns) < k->least_ns && !is_on_path(k, line)) ||
 	    (!started && (input_of_wait(k->context, r, call) || is_aside(k, r, call))) ||
-	    (k->told.count && blocked_waits_for_others(call->kind)))
+	    (k->told.count && (!cause.line || blocked_waits_for_others(call->kind)))) /* no line: in progress */
 		return;
 	price_add_line(is_no_wait ? "no-sync" : "line", cause.line, is_no_wait ? "" : "=0", &cause.edit);
 	is_of_all = !cause.edit.size;

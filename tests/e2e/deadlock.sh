@@ -94,6 +94,9 @@ for how in $ways; do
 		mutex "deadlock.c:$(line deadlock.c 'two waits')"
 	[ "$how" = kill ] || like "$(cat recorded.err)" '^DEADLOCK ' "mutexes, $how: the summary of the run"
 done
+alike kill "$deadlock" main
+like "$(sed -n 2p summary)" '^DEADLOCK +the main thread at ' 'the main thread is one of them'
+unlike "$(cat summary)" '^FIX FIRST' 'the main thread is one of them: FIX FIRST does not repeat it'
 alike kill "$deadlock" ended
 cycle 'the main thread has ended' mutex "deadlock.c:$(line deadlock.c 'one waits')" \
 	mutex "deadlock.c:$(line deadlock.c 'two waits')"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Deadlocks: deadlock mutexes|rwlocks|relock|join. Prints "ready" before the threads take their second lock. */
+/* Deadlocks: deadlock mutexes|main|rwlocks|relock|join. Prints "ready" before the threads take their second lock. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -77,6 +77,10 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	if (!strcmp(how, "mutexes")) {
 		start(mutex_one, mutex_two);
+	} else if (!strcmp(how, "main")) {
+		pthread_barrier_init(&both, NULL, 2);
+		pthread_create(&threads[1], NULL, mutex_two, NULL);
+		mutex_one(NULL);
 	} else if (!strcmp(how, "ended")) {
 		start(mutex_one, mutex_two);
 		pthread_exit(NULL); /* the main thread is a zombie, and the process is none */
