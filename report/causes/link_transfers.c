@@ -407,7 +407,7 @@ static void link_all_looks(struct linker *l)
 static uint32_t thread_cause(const struct linker *l, size_t *places, const struct moment *wait, uint64_t *ret_ns)
 {
 	uint64_t part_ns = (wait->end_ns - wait->start_ns) / 4, most_ns = late_ns(l, wait), ended_ns;
-	uint32_t found = started_before(l, wait);
+	uint32_t found = started_before(l, wait), other;
 
 	if (found != NODE_NONE) {
 		*ret_ns = linker_last_running(l, places, found, wait->end_ns);
@@ -416,11 +416,13 @@ static uint32_t thread_cause(const struct linker *l, size_t *places, const struc
 	found = ended_beside(l, places, wait, ENDED_NS);
 	if (found == NODE_NONE) {
 		found = first_running(l, places, wait, UINT64_MAX, ret_ns);
-		if (found == NODE_NONE && wait->lock)
-			found = first_running_of(l, places, wait, true, REAP_NS, ret_ns);
 		if (found != NODE_NONE)
 			return found;
 		found = ended_beside(l, places, wait, part_ns < most_ns ? part_ns : most_ns);
+		other = wait->lock ? first_running_of(l, places, wait, true, REAP_NS, ret_ns) : NODE_NONE;
+		/* a process for which the thread had waited ended before it */
+		if (other != NODE_NONE && (found == NODE_NONE || l->causes->actors[found].end_ns < *ret_ns))
+			return other;
 	}
 	if (found == NODE_NONE)
 		return NODE_NONE;
@@ -470,16 +472,16 @@ static void link_lock(struct linker *l, const struct causes_of_ends *all, size_t
 	graph_edge(&l->causes->graph, from, wait->end_ns - 1, wait->actor, wait->end_ns);
 }
 
-/* Whether another thread of the process left a call shortly before the wait for a thread ended: then that one has ended
- * it, also if it had waited for a process itself. */
-static bool is_told_by_thread(const struct linker *l, const struct moment *wait)
+/* Whether another thread of the process left a call since about when that process ended: then that one has ended the
+ * wait for a thread, also if it had waited for the process itself. On a busy machine that takes long. */
+static bool is_told_by_thread(const struct linker *l, const struct moment *wait, const struct ending *process)
 {
 	const struct causality *s = l->causes;
 	const struct image *image = s->actors[wait->actor].image;
 
 	for (uint32_t i = s->first_of_image[image - s->context->model->images];
 	     i < s->actor_count && s->actors[i].image == image && !s->actors[i].is_stream; i++)
-		if (i != wait->actor && last_long_call(l, i, wait->end_ns) + REAP_NS > wait->end_ns)
+		if (i != wait->actor && last_long_call(l, i, wait->end_ns) + REAP_NS > process->ns)
 			return true;
 	return false;
 }
@@ -489,13 +491,12 @@ static const struct ending *cause_of(const struct linker *l, const struct causes
 {
 	uint64_t length_ns = wait->end_ns - wait->start_ns;
 	/* A launcher of other programs waits in many ways. */
-	bool is_of_process = length_ns >= LONG_NS && !(kind == MOMENT_WAIT && is_told_by_thread(l, wait));
-	const struct ending *cause = is_of_process ? last_ending(l, &all->processes, wait, length_ns / 10,
-								 is_descendant)
-						   : NULL;
+	const struct ending *cause = length_ns < LONG_NS ? NULL
+				    : last_ending(l, &all->processes, wait, length_ns / 10, is_descendant);
 
-	if (cause)
+	if (cause && !(kind == MOMENT_WAIT && is_told_by_thread(l, wait, cause)))
 		return cause;
+	cause = NULL;
 	if (kind == MOMENT_WAIT)
 		return last_ending(l, &all->wakes, wait, WAKE_NS, is_thread_beside);
 	if (kind == MOMENT_RECEIVE || kind == MOMENT_POLL)
