@@ -226,19 +226,15 @@ static double operation_number(const struct tf_operation *op, unsigned int field
 }
 
 /* A complex product consists of four real ones and two additions. */
-static double flop_factor(const char *function, const struct tf_operation *op)
+static double flop_factor(const struct function *f, const struct tf_operation *op)
 {
-	const char *letter = function + strlen("cublas");
+	const struct named_value *n;
 	int64_t type;
 
-	if (text_begins_with(letter, "Xt"))
-		letter += 2;
-	if (operation_field(op, TF_FIELD_TYPE | TF_ROLE_A, &type)) {
-		const struct named_value *n = find_named(cuda_types, type);
-
-		return n && n->name[0] == 'C' ? 4 : 1;
-	}
-	return *letter == 'C' || *letter == 'Z' ? 4 : 1;
+	if (!operation_field(op, TF_FIELD_TYPE | TF_ROLE_A, &type))
+		return f->kind.letter == 'C' || f->kind.letter == 'Z' ? 4 : 1;
+	n = find_named(cuda_types, type);
+	return n && n->name[0] == 'C' ? 4 : 1;
 }
 
 /* cublasLtMatmul: the sizes are those of its layouts. */
@@ -253,65 +249,80 @@ static double product_of_layouts(const struct tf_operation *op)
 	       operation_number(op, TF_FIELD_BATCH | out, 1);
 }
 
-double operation_flops(const char *function, const struct tf_operation *op)
+/* Of real numbers. */
+static double real_flops(const struct function *f, const struct tf_operation *op)
 {
 	double m = operation_number(op, TF_FIELD_M, 0), n = operation_number(op, TF_FIELD_N, 0),
 	       k = operation_number(op, TF_FIELD_K, 0);
 	double batch = operation_number(op, TF_FIELD_BATCH, 1),
 	       side = operation_number(op, TF_FIELD_MODE, 0) > 0 ? n : m;
 
-	if (!text_begins_with(function, "cublas"))
+	switch (f->kind.match) {
+	case BLAS_PRODUCT:
+		return 2 * m * n * k * batch;
+	case BLAS_LAYOUTS:
+		return product_of_layouts(op);
+	case BLAS_WITH_VECTOR:
+		return 2 * m * n * batch;
+	case BLAS_WITH_SQUARE:
+		return 2 * m * n * side;
+	case BLAS_WITH_TRIANGLE:
+		return m * n * side * batch;
+	case BLAS_RANK_2K:
+		return 2 * n * n * k;
+	case BLAS_WITH_TRANSPOSED:
+		return n * (n + 1) * k;
+	default:
 		return 0;
-	if (!strcmp(function, "cublasLtMatmul"))
-		return product_of_layouts(op) * flop_factor(function, op);
-	if (strstr(function, "emm") && strstr(function, "emmGrouped") == NULL && k > 0)
-		return 2 * m * n * k * batch * flop_factor(function, op);
-	if (strstr(function, "emv"))
-		return 2 * m * n * batch * flop_factor(function, op);
-	if (strstr(function, "symm") || strstr(function, "hemm"))
-		return 2 * m * n * side * flop_factor(function, op);
-	if (strstr(function, "trsm") || strstr(function, "trmm"))
-		return m * n * side * batch * flop_factor(function, op);
-	if (strstr(function, "r2k"))
-		return 2 * n * n * k * flop_factor(function, op);
-	if (strstr(function, "syrk") || strstr(function, "herk"))
-		return n * (n + 1) * k * flop_factor(function, op);
-	return 0;
+	}
+}
+
+double operation_flops(const struct function *f, const struct tf_operation *op)
+{
+	return f->group == TF_GROUP_CUBLAS ? real_flops(f, op) * flop_factor(f, op) : 0;
 }
 
 /* enum kinds: conv-fwd, conv-bwd-filter, conv-bwd-data */
-bool operation_is_convolution(const char *function, const struct tf_operation *op)
+bool operation_is_convolution(const struct function *f, const struct tf_operation *op)
 {
 	int64_t found[8];
-	size_t count = !text_begins_with(function, "cudnnBackend")
-			       ? 0
-			       : operation_fields(op, TF_FIELD_KIND, found, sizeof(found) / sizeof(*found));
+	size_t count = operation_fields(op, TF_FIELD_KIND, found, sizeof(found) / sizeof(*found));
 
-	for (size_t i = 0; i < count; i++)
-		if (found[i] >= 10 && found[i] <= 12)
-			return true;
-	return text_any(text_is, function, "cudnnConvolutionForward", "cudnnConvolutionBiasActivationForward",
-			"cudnnConvolutionBackwardData", "cudnnConvolutionBackwardFilter");
+	if (f->kind.match != DNN_DESCRIBED)
+		count = 0;
+	return f->group == TF_GROUP_CUDNN && (f->kind.match == DNN_CONVOLUTION ||
+					      array_find(kind, found, count, *kind >= 10 && *kind <= 12) != NULL);
 }
 
-unsigned int operation_element(const char *function, unsigned int group, const struct tf_operation *op)
+static const struct letter {
+	char letter;
+	uint8_t bytes, type; /* enum number_type */
+} letters[] = {{'H', 2, NUMBER_FP16}, {'S', 4, NUMBER_FP32},  {'C', 8, NUMBER_FP32},
+	       {'D', 8, NUMBER_FP64}, {'Z', 16, NUMBER_FP64}, {'\0', 0, NUMBER_UNKNOWN}};
+
+static const struct letter *of_letter(const struct function *f)
 {
-	const char *letter = function + strlen("cublas");
+	const struct letter *ret = letters;
+
+	while (ret->letter && ret->letter != f->kind.letter)
+		ret++;
+	return ret;
+}
+
+unsigned int operation_element(const struct function *f, const struct tf_operation *op)
+{
 	const struct named_value *n;
 	int64_t type;
 
 	if (operation_field(op, TF_FIELD_TYPE | TF_ROLE_A, &type)) {
-		n = find_named(types_of(group), type);
+		n = find_named(types_of(f->group), type);
 		return n ? n->bytes : 0;
 	}
-	if (group != TF_GROUP_CUBLAS || !text_begins_with(function, "cublas"))
-		return 0;
-	letter += text_begins_with(letter, "Xt") ? 2 : 0;
-	return *letter == 'H' ? 2 : *letter == 'S' ? 4 : *letter == 'D' || *letter == 'C' ? 8 : *letter == 'Z' ? 16 : 0;
+	return of_letter(f)->bytes;
 }
 
 /* By the names in cuda_types and cudnn_types, whose first words decide. */
-enum number_type operation_type(const char *function, unsigned int group, const struct tf_operation *op)
+enum number_type operation_type(const struct function *f, const struct tf_operation *op)
 {
 	static const struct {
 		const char *start;
@@ -324,26 +335,19 @@ enum number_type operation_type(const char *function, unsigned int group, const 
 		{"HALF", NUMBER_FP16}, {"DOUBLE", NUMBER_FP64}, {"BFLOAT16", NUMBER_BF16},
 		{"FP8", NUMBER_FP8}, {"INT8", NUMBER_INT8}, {"UINT8", NUMBER_INT8},
 	};
-	const char *letter = function + strlen("cublas");
 	const struct named_value *n = NULL;
 	int64_t type;
 
 	if (operation_field(op, TF_FIELD_TYPE | TF_ROLE_A, &type))
-		n = find_named(types_of(group), type);
+		n = find_named(types_of(f->group), type);
 	for (size_t i = 0; n && i < sizeof(types) / sizeof(*types); i++)
 		if (!strncmp(n->name, types[i].start, strlen(types[i].start)))
 			return types[i].type;
-	if (n || group != TF_GROUP_CUBLAS || !text_begins_with(function, "cublas"))
-		return NUMBER_UNKNOWN;
-	letter += text_begins_with(letter, "Xt") ? 2 : 0;
-	return *letter == 'H'			     ? NUMBER_FP16
-	       : *letter == 'S' || *letter == 'C' ? NUMBER_FP32
-	       : *letter == 'D' || *letter == 'Z' ? NUMBER_FP64
-						     : NUMBER_UNKNOWN;
+	return n ? NUMBER_UNKNOWN : of_letter(f)->type;
 }
 
 /* Bits of an element of A; 32-bit types count only if rounding is allowed. */
-static unsigned int product_bytes(const char *function, const struct tf_operation *op)
+static unsigned int product_bytes(const struct function *f, const struct tf_operation *op)
 {
 	int64_t type, compute;
 	const struct named_value *n;
@@ -359,18 +363,17 @@ static unsigned int product_bytes(const char *function, const struct tf_operatio
 			       ? 4
 			       : 0;
 	}
-	return function[6] == 'H' ? 2 : function[6] == 'D' ? 8 : 0;
+	return f->kind.letter == 'H' ? 2 : f->kind.letter == 'D' ? 8 : 0;
 }
 
-bool operation_product(const char *function, const struct tf_operation *op, int64_t ret_sizes[3],
+bool operation_product(const struct function *f, const struct tf_operation *op, int64_t ret_sizes[3],
 		       unsigned int *ret_multiple)
 {
-	bool is_lt = !strcmp(function, "cublasLtMatmul");
+	bool is_lt = f->kind.match == BLAS_LAYOUTS;
 	unsigned int out = operation_number(op, TF_FIELD_M | TF_ROLE_D, 0) > 0 ? TF_ROLE_D : TF_ROLE_C, bytes;
 	bool is_turned = is_lt && operation_number(op, TF_FIELD_TRANSPOSE | TF_ROLE_A, 0) > 0;
 
-	if (!text_begins_with(function, "cublas") || !(is_lt || strstr(function, "emm")) ||
-	    strstr(function, "emmGrouped"))
+	if (f->group != TF_GROUP_CUBLAS || !(is_lt || f->kind.match == BLAS_PRODUCT))
 		return false;
 	if (!operation_field(op, is_lt ? TF_FIELD_M | out : TF_FIELD_M, &ret_sizes[0]) ||
 	    !operation_field(op, is_lt ? TF_FIELD_N | out : TF_FIELD_N, &ret_sizes[1]) ||
@@ -380,34 +383,20 @@ bool operation_product(const char *function, const struct tf_operation *op, int6
 					 : TF_FIELD_N | TF_ROLE_A,
 			     &ret_sizes[2]))
 		return false;
-	bytes = product_bytes(function, op);
+	bytes = product_bytes(f, op);
 	*ret_multiple = bytes && bytes <= 8 ? 16 / bytes : 0;
 	return ret_sizes[0] > 0 && ret_sizes[1] > 0 && ret_sizes[2] > 0;
 }
 
-/* Is it the function of NCCL by that name, or its form with a configuration (ncclAllReduceConfig)? */
-static bool is_nccl(const char *function, const char *name)
+double operation_bytes(const struct function *f, const struct tf_operation *op)
 {
-	size_t length = strlen(name);
-
-	return !strncmp(function, name, length) && (!function[length] || !strcmp(function + length, "Config"));
-}
-
-double operation_bytes(const char *function, unsigned int group, const struct tf_operation *op)
-{
-	double count = operation_number(op, TF_FIELD_COUNT, 0), ranks = operation_number(op, TF_FIELD_RANKS, 1);
-	/* their count is that of one rank's part */
-	static const char *const of_one_part[] = {"ncclAllGather", "ncclReduceScatter", "ncclAlltoAll", "ncclGather",
-						  "ncclScatter"};
+	double count = operation_number(op, TF_FIELD_COUNT, 0);
 	const struct named_value *type;
 
-	if (group == TF_GROUP_MPI || group == TF_GROUP_HDF5)
+	if (f->group == TF_GROUP_MPI || f->group == TF_GROUP_HDF5)
 		return count * operation_number(op, TF_FIELD_ELEMENT, 0);
-	type = find_named(types_of(group), (int64_t)operation_number(op, TF_FIELD_TYPE, -2));
-	if (!type)
-		return 0;
-	for (size_t i = 0; i < sizeof(of_one_part) / sizeof(*of_one_part); i++)
-		if (is_nccl(function, of_one_part[i]))
-			count *= ranks;
-	return count * type->bytes;
+	type = find_named(types_of(f->group), (int64_t)operation_number(op, TF_FIELD_TYPE, -2));
+	if (f->kind.parallel & PARALLEL_COUNTS_PART)
+		count *= operation_number(op, TF_FIELD_RANKS, 1);
+	return type ? count * type->bytes : 0;
 }

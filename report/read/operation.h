@@ -25,22 +25,22 @@ bool operation_object(const struct trace *t, const struct tf_operation *op, stru
 size_t operation_fields(const struct tf_operation *op, unsigned int field, int64_t *ret, size_t room);
 
 /* Whether the call computes a convolution or a gradient of one: A is its input, B the weight, C the result. */
-bool operation_is_convolution(const char *function, const struct tf_operation *op);
+bool operation_is_convolution(const struct function *f, const struct tf_operation *op);
 
 /* Bytes of an element of A, 0: not known. */
-unsigned int operation_element(const char *function, unsigned int group, const struct tf_operation *op);
+unsigned int operation_element(const struct function *f, const struct tf_operation *op);
 
 /* The type of A, which a product or a convolution multiplies. */
-enum number_type operation_type(const char *function, unsigned int group, const struct tf_operation *op);
+enum number_type operation_type(const struct function *f, const struct tf_operation *op);
 
 /* Number of floating-point operations of a product or of solving linear equations, by definition; 0: not known. */
-double operation_flops(const char *function, const struct tf_operation *op);
+double operation_flops(const struct function *f, const struct tf_operation *op);
 
 /* The sizes of a matrix product, and of what they should be multiples for tensor cores (16 bytes of the type);
  * multiple 0: it would not use them, or the type is not known. False: it is not a product, or the sizes were not
  * recorded. */
-bool operation_product(const char *function, const struct tf_operation *op, int64_t ret_sizes[3],
+bool operation_product(const struct function *f, const struct tf_operation *op, int64_t ret_sizes[3],
 		       unsigned int *ret_multiple);
 
 /* Message size as benchmarks define it: for a collective the largest buffer of a rank, in bytes. */
-double operation_bytes(const char *function, unsigned int group, const struct tf_operation *op);
+double operation_bytes(const struct function *f, const struct tf_operation *op);

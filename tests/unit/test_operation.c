@@ -61,19 +61,22 @@ Test(operation, steps_over_fields_of_later_versions_and_shows_numbers_it_does_no
 	assert_text(&op, TF_GROUP_NCCL, "type=12345");
 }
 
+#define FUNCTION(group, name)                                                                                          \
+	((struct function){#name, TF_GROUP_##group, function_kind_of(#name, TF_GROUP_##group)})
+
 Test(operation, counts_products)
 {
 	const uint8_t fields[] = {TF_FIELD_M, TF_FIELD_N, TF_FIELD_K, TF_FIELD_BATCH};
 	struct tf_operation op = of(4, fields, (const int64_t[]){10, 20, 30, 4}),
 			    plain = of(3, fields, (const int64_t[]){10, 20, 30});
 
-	cr_expect_eq(operation_flops("cublasSgemm", &plain), 12000);
-	cr_expect_eq(operation_flops("cublasZgemm", &plain), 48000);
-	cr_expect_eq(operation_flops("cublasXtCgemm", &plain), 48000);
-	cr_expect_eq(operation_flops("cublasDgemmBatched", &op), 48000);
-	cr_expect_eq(operation_flops("cublasSsyrk", &plain), 20 * 21 * 30);
-	cr_expect_eq(operation_flops("cublasSaxpy", &plain), 0);
-	cr_expect_eq(operation_flops("ncclAllReduce", &plain), 0);
+	cr_expect_eq(operation_flops(&FUNCTION(CUBLAS, cublasSgemm), &plain), 12000);
+	cr_expect_eq(operation_flops(&FUNCTION(CUBLAS, cublasZgemm), &plain), 48000);
+	cr_expect_eq(operation_flops(&FUNCTION(CUBLAS, cublasXtCgemm), &plain), 48000);
+	cr_expect_eq(operation_flops(&FUNCTION(CUBLAS, cublasDgemmBatched), &op), 48000);
+	cr_expect_eq(operation_flops(&FUNCTION(CUBLAS, cublasSsyrk), &plain), 20 * 21 * 30);
+	cr_expect_eq(operation_flops(&FUNCTION(CUBLAS, cublasSaxpy), &plain), 0);
+	cr_expect_eq(operation_flops(&FUNCTION(NCCL, ncclAllReduce), &plain), 0);
 }
 
 Test(operation, complex_by_its_types)
@@ -81,7 +84,7 @@ Test(operation, complex_by_its_types)
 	struct tf_operation op =
 		OPERATION(4, LIST(TF_FIELD_M, TF_FIELD_N, TF_FIELD_K, TF_FIELD_TYPE | TF_ROLE_A), LIST(1, 2, 3, 5));
 
-	cr_expect_eq(operation_flops("cublasGemmEx", &op), 48);
+	cr_expect_eq(operation_flops(&FUNCTION(CUBLAS, cublasGemmEx), &op), 48);
 }
 
 /* A product of 2 by 5 by 3, seven times: 420 multiplications and additions. */
@@ -96,8 +99,9 @@ Test(operation, a_product_by_its_layouts)
 							   TF_FIELD_N | TF_ROLE_C, TF_FIELD_TYPE | TF_ROLE_A),
 						   LIST(3, 2, 1, 2, 5, 4));
 
-	cr_expect_eq(operation_flops("cublasLtMatmul", &plain), 420);
-	cr_expect_eq(operation_flops("cublasLtMatmul", &transposed), 4 * 60, "complex, once, without D");
+	cr_expect_eq(operation_flops(&FUNCTION(CUBLAS, cublasLtMatmul), &plain), 420);
+	cr_expect_eq(operation_flops(&FUNCTION(CUBLAS, cublasLtMatmulAlgoGetHeuristic), &plain), 0);
+	cr_expect_eq(operation_flops(&FUNCTION(CUBLAS, cublasLtMatmul), &transposed), 4 * 60, "complex, once, without D");
 }
 
 Test(operation, products_of_special_matrices)
@@ -105,10 +109,10 @@ Test(operation, products_of_special_matrices)
 	const uint8_t fields[] = {TF_FIELD_M, TF_FIELD_N, TF_FIELD_K, TF_FIELD_MODE, TF_FIELD_BATCH};
 	struct tf_operation op = of(5, fields, (const int64_t[]){3, 5, 7, 0, 2});
 
-	cr_expect_eq(operation_flops("cublasSgemv", &op), 2 * 3 * 5 * 2);
-	cr_expect_eq(operation_flops("cublasSsymm", &op), 2 * 3 * 5 * 3, "the left one is a square of M");
-	cr_expect_eq(operation_flops("cublasSsyr2k", &op), 2 * 5 * 5 * 7);
-	cr_expect_eq(operation_flops("cublasCherk", &op), 4 * 5 * 6 * 7);
+	cr_expect_eq(operation_flops(&FUNCTION(CUBLAS, cublasSgemv), &op), 2 * 3 * 5 * 2);
+	cr_expect_eq(operation_flops(&FUNCTION(CUBLAS, cublasSsymm), &op), 2 * 3 * 5 * 3, "the left one is a square of M");
+	cr_expect_eq(operation_flops(&FUNCTION(CUBLAS, cublasSsyr2k), &op), 2 * 5 * 5 * 7);
+	cr_expect_eq(operation_flops(&FUNCTION(CUBLAS, cublasCherk), &op), 4 * 5 * 6 * 7);
 }
 
 Test(operation, a_triangle_counts_by_its_side)
@@ -116,8 +120,8 @@ Test(operation, a_triangle_counts_by_its_side)
 	struct tf_operation left = OPERATION(3, LIST(TF_FIELD_MODE, TF_FIELD_M, TF_FIELD_N), LIST(0, 3, 5)),
 			    right = OPERATION(3, LIST(TF_FIELD_MODE, TF_FIELD_M, TF_FIELD_N), LIST(1, 3, 5));
 
-	cr_expect_eq(operation_flops("cublasStrsm", &left), 45);
-	cr_expect_eq(operation_flops("cublasStrsm", &right), 75);
+	cr_expect_eq(operation_flops(&FUNCTION(CUBLAS, cublasStrsm), &left), 45);
+	cr_expect_eq(operation_flops(&FUNCTION(CUBLAS, cublasStrsm), &right), 75);
 }
 
 Test(operation, bytes_of_messages)
@@ -127,10 +131,10 @@ Test(operation, bytes_of_messages)
 	struct tf_operation mpi = OPERATION(2, LIST(TF_FIELD_COUNT, TF_FIELD_ELEMENT), LIST(100, 24)),
 			    bad = of(3, fields, (const int64_t[]){100, INT64_MIN, -8});
 
-	cr_expect_eq(operation_bytes("ncclAllReduce", TF_GROUP_NCCL, &op), 400);
-	cr_expect_eq(operation_bytes("ncclAllGather", TF_GROUP_NCCL, &op), 3200);
-	cr_expect_eq(operation_bytes("ncclAllReduceConfig", TF_GROUP_NCCL, &op), 400);
-	cr_expect_eq(operation_bytes("ncclAllGatherConfig", TF_GROUP_NCCL, &op), 3200);
-	cr_expect_eq(operation_bytes("MPI_Send", TF_GROUP_MPI, &mpi), 2400);
-	cr_expect_eq(operation_bytes("ncclAllGather", TF_GROUP_NCCL, &bad), 0);
+	cr_expect_eq(operation_bytes(&FUNCTION(NCCL, ncclAllReduce), &op), 400);
+	cr_expect_eq(operation_bytes(&FUNCTION(NCCL, ncclAllGather), &op), 3200);
+	cr_expect_eq(operation_bytes(&FUNCTION(NCCL, ncclAllReduceConfig), &op), 400);
+	cr_expect_eq(operation_bytes(&FUNCTION(NCCL, ncclAllGatherConfig), &op), 3200);
+	cr_expect_eq(operation_bytes(&FUNCTION(MPI, MPI_Send), &mpi), 2400);
+	cr_expect_eq(operation_bytes(&FUNCTION(NCCL, ncclAllGather), &bad), 0);
 }

@@ -58,14 +58,14 @@ static void products_visit_call(struct scan *s, const struct event *e)
 	const uint64_t *known;
 	uint32_t row;
 
-	if (!arg || !operation_of(s->image->trace, e, &op) || !operation_product(f->name, &op, of.sizes, &multiple))
+	if (!arg || !operation_of(s->image->trace, e, &op) || !operation_product(f, &op, of.sizes, &multiple))
 		return;
 	p->seen++;
 	if (!multiple || !is_misaligned(of.sizes, multiple))
 		return;
 	p->odd++;
 	p->total_ns += clock_map_duration(s->clock, e->duration);
-	p->flops += operation_flops(f->name, &op);
+	p->flops += operation_flops(f, &op);
 	of.multiple = multiple;
 	a = (uint64_t)image << 16 | e->id;
 	b = tf_arg_value(arg) << 32 | event_stack(e);

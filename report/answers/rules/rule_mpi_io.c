@@ -70,7 +70,7 @@ static void visit_write(struct scan *s, const struct event *e)
 	if (e->kind != TF_CALL || e->id >= s->image->trace->functions->count || !io->classes[e->id] ||
 	    !operation_of(s->image->trace, e, &op) || !operation_field(&op, TF_FIELD_COUNT, &count))
 		return;
-	bytes = operation_bytes(trace_function(s->image->trace, e->id)->name, TF_GROUP_MPI, &op);
+	bytes = operation_bytes(trace_function(s->image->trace, e->id), &op);
 	if (bytes >= SMALL_BYTES)
 		return;
 	ns = clock_map_duration(s->clock, e->duration);

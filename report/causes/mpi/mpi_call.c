@@ -22,7 +22,7 @@ void mpi_call_of(const struct trace *t, const struct event *e, const struct func
 {
 	struct tf_operation op = {0};
 	bool has_operation = e->args_count && operation_of(t, e, &op);
-	double bytes = has_operation ? operation_bytes(f->name, f->group, &op) : 0;
+	double bytes = has_operation ? operation_bytes(f, &op) : 0;
 	/* nothing was sent, or the size is not known */
 	bool is_size = (bytes > 0 && bytes < 9e18) || (has_operation && !field_of(&op, TF_FIELD_COUNT));
 

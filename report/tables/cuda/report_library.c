@@ -33,7 +33,7 @@ static void shape_key(const struct function *f, const struct tf_operation *op, s
 static void blas_key(const struct function *f, const struct tf_operation *op, struct buffer *key)
 {
 	shape_key(f, op, key);
-	buffer_print(key, "%.0f%c", operation_flops(f->name, op), 0);
+	buffer_print(key, "%.0f%c", operation_flops(f, op), 0);
 }
 
 /* Name, count, type, operation, peer, communicator, "0 of 8". A communicator is named as in all ranks, else by the
@@ -52,7 +52,7 @@ static void message_key(const struct function *f, const struct tf_operation *op,
 	if (operation_field(op, TF_FIELD_RANK, &rank) && operation_field(op, TF_FIELD_RANKS, &ranks))
 		buffer_print(key, "%" PRId64 " of %" PRId64, rank, ranks);
 	buffer_field(key, "");
-	buffer_print(key, "%.0f%c", operation_bytes(f->name, f->group, op), 0);
+	buffer_print(key, "%.0f%c", operation_bytes(f, op), 0);
 }
 
 /* ---- columns derived from the number of a key ---- */

@@ -85,7 +85,7 @@ static bool line_key(struct scan *s, const struct mpi_operation *c, struct buffe
 /* The largest power of two that is not above the size, so that 1024 stands for 1024 to 2047 bytes. */
 static bool size_key(struct scan *s, const struct mpi_operation *c, struct buffer *fields)
 {
-	double bytes = operation_bytes(c->function->name, TF_GROUP_MPI, &c->operation);
+	double bytes = operation_bytes(c->function, &c->operation);
 	uint64_t least = 1;
 	int64_t count;
 
@@ -126,7 +126,7 @@ static void mpi_visit_call(struct scan *s, const struct event *e)
 		return;
 	scan_add_to(s, e, row);
 	if (!s->aggregate->pass) {
-		double bytes = operation_bytes(c.function->name, TF_GROUP_MPI, &c.operation);
+		double bytes = operation_bytes(c.function, &c.operation);
 
 		bytes *= e->kind == TF_SUM ? (double)event_sum(e).count : 1;
 

@@ -131,7 +131,7 @@ static void matrix_visit(struct scan *s, const struct event *e)
 	    !operation_of(s->image->trace, e, &op))
 		return;
 	row = scan_row_of(s, event_start(e), tf_operation_id(event_arg(e, TF_ARG_OPERATION)), matrix_key, &op);
-	bytes = operation_bytes(f->name, TF_GROUP_MPI, &op);
+	bytes = operation_bytes(f, &op);
 	if (row != SCAN_NO_ROW)
 		aggregate_add_total(s->aggregate, row, 1, bytes < 1e15 ? (uint64_t)bytes : 0);
 }

@@ -108,13 +108,13 @@ static bool convolution_of_call(const struct tf_operation *op, struct operator_w
 	return operator_call_work(&c, ret);
 }
 
-static bool product_of_call(const char *function, const struct tf_operation *op, struct operator_work *ret)
+static bool product_of_call(const struct function *f, const struct tf_operation *op, struct operator_work *ret)
 {
-	double flops = operation_flops(function, op);
+	double flops = operation_flops(f, op);
 	int64_t sizes[3], batch = 1;
 	unsigned int multiple;
 
-	if (!operation_product(function, op, sizes, &multiple) || !(flops > 0 && flops < 1.8e19))
+	if (!operation_product(f, op, sizes, &multiple) || !(flops > 0 && flops < 1.8e19))
 		return false;
 	if (!operation_field(op, TF_FIELD_BATCH, &batch) && !operation_field(op, TF_FIELD_BATCH | TF_ROLE_D, &batch))
 		operation_field(op, TF_FIELD_BATCH | TF_ROLE_C, &batch);
@@ -128,12 +128,12 @@ static struct known_call known_call(const struct function *f, const struct tf_op
 {
 	struct known_call ret = {0};
 
-	if (operation_is_convolution(f->name, op))
+	if (operation_is_convolution(f, op))
 		ret.is_known = convolution_of_call(op, &ret.work);
 	else
-		ret.is_known = product_of_call(f->name, op, &ret.work);
-	ret.work.element = operation_element(f->name, f->group, op);
-	ret.work.type = operation_type(f->name, f->group, op);
+		ret.is_known = product_of_call(f, op, &ret.work);
+	ret.work.element = operation_element(f, op);
+	ret.work.type = operation_type(f, op);
 	return ret;
 }
 

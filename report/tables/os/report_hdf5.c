@@ -39,7 +39,7 @@ static void visit_call(struct scan *s, const struct event *e)
 	scan_add_to(s, e, row);
 	if (s->aggregate->pass)
 		return;
-	bytes = operation_bytes(c.function->name, TF_GROUP_HDF5, &c.operation) *
+	bytes = operation_bytes(c.function, &c.operation) *
 		(e->kind == TF_SUM ? (double)event_sum(e).count : 1);
 	s->aggregate->rows[row].report_value += bytes < 1e15 ? (uint64_t)bytes : 0;
 }

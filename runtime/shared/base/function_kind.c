@@ -100,7 +100,8 @@ enum { ALL = PARALLEL_COLLECTIVE | PARALLEL_OF_ALL };
 
 /* Likewise for names of MPI without MPI_, of NCCL without nccl, and of OpenMP. What is EXACT, and the class, is true of
  * these functions only, and not of others that begin like them. */
-enum { EXACT = PARALLEL_RECEIVES | PARALLEL_SENDS | PARALLEL_ENDS | PARALLEL_ABORTS | PARALLEL_ONE };
+enum { EXACT = PARALLEL_RECEIVES | PARALLEL_SENDS | PARALLEL_ENDS | PARALLEL_ABORTS | PARALLEL_ONE |
+	     PARALLEL_COUNTS_PART };
 struct parallel_kind {
 	const char *words;
 	uint32_t parallel;
@@ -166,9 +167,10 @@ static const struct parallel_kind nccl_kinds[] = {
 	{"GroupStart", 0, NCCL_GROUP_START},
 	{"GroupEnd", 0, NCCL_GROUP_END},
 	{"AllReduce", 0, NCCL_COLLECTIVE},
-	{"ReduceScatter", 0, NCCL_COLLECTIVE + 1},
-	{"AllGather", 0, NCCL_COLLECTIVE + 2},
-	{"AlltoAll", 0, NCCL_COLLECTIVE + 3},
+	{"ReduceScatter", PARALLEL_COUNTS_PART, NCCL_COLLECTIVE + 1},
+	{"AllGather", PARALLEL_COUNTS_PART, NCCL_COLLECTIVE + 2},
+	{"AlltoAll", PARALLEL_COUNTS_PART, NCCL_COLLECTIVE + 3},
+	{"Gather Scatter", PARALLEL_COUNTS_PART, NCCL_NOTHING},
 };
 
 static const struct parallel_kind openmp_kinds[] = {
@@ -251,6 +253,43 @@ static uint16_t cuda_of(const char *name)
 	return ret;
 }
 
+/* The first that is in a name applies. */
+static const struct {
+	const char *part;
+	uint8_t match;
+} blas_parts[] = {
+	{"LtMatmulAlgo", LIBRARY_NOTHING},
+	{"LtMatmul", BLAS_LAYOUTS},
+	{"emmGrouped", LIBRARY_NOTHING},
+	{"hemm", BLAS_WITH_SQUARE},
+	{"symm", BLAS_WITH_SQUARE},
+	{"emm", BLAS_PRODUCT},
+	{"emv", BLAS_WITH_VECTOR},
+	{"trsm", BLAS_WITH_TRIANGLE},
+	{"trmm", BLAS_WITH_TRIANGLE},
+	{"r2k", BLAS_RANK_2K},
+	{"syrk", BLAS_WITH_TRANSPOSED},
+	{"herk", BLAS_WITH_TRANSPOSED},
+};
+
+static void set_blas(const char *name, struct function_kind *ret)
+{
+	for (size_t i = sizeof(blas_parts) / sizeof(*blas_parts); i--;)
+		ret->match = strstr(name, blas_parts[i].part) ? blas_parts[i].match : ret->match;
+	name += longest_word("cublas cublasXt", name);
+	ret->letter = *name && strchr("SDCZH", *name) ? *name : '\0';
+}
+
+static uint8_t dnn_class(const char *name)
+{
+	static const char convolutions[] = "cudnnConvolutionForward cudnnConvolutionBiasActivationForward "
+					   "cudnnConvolutionBackwardData cudnnConvolutionBackwardFilter";
+
+	if (longest_word("cudnnBackend", name))
+		return DNN_DESCRIBED;
+	return longest_word(convolutions, name) ? DNN_CONVOLUTION : LIBRARY_NOTHING;
+}
+
 struct function_kind function_kind_of(const char *name, unsigned group)
 {
 	struct function_kind ret = {BLOCKED_OTHER};
@@ -277,6 +316,12 @@ struct function_kind function_kind_of(const char *name, unsigned group)
 	case TF_GROUP_CUDA:
 	case TF_GROUP_CUDA_DRIVER:
 		return (struct function_kind){BLOCKED_GPU, .cuda = cuda_of(name)};
+	case TF_GROUP_CUBLAS:
+		ret.waits = BLOCKED_GPU;
+		set_blas(name, &ret);
+		return ret;
+	case TF_GROUP_CUDNN:
+		return (struct function_kind){BLOCKED_GPU, .match = dnn_class(name)};
 	default:
 		return (struct function_kind){BLOCKED_GPU};
 	}

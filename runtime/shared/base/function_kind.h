@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a recorded function does, by its name: nothing else compares names of functions, but for what calls of NVIDIA's
- * libraries compute (operation.h). */
+/* What a recorded function does, by its name. */
 #pragma once
 
 #include <stdint.h>
@@ -95,6 +94,7 @@ enum {
 	PARALLEL_ONE = 1 << 16,	       /* request */
 	PARALLEL_ALONE = 1 << 17,      /* reads or writes a file, and waits for no other rank */
 	PARALLEL_WRITES = 1 << 18,     /* likewise */
+	PARALLEL_COUNTS_PART = 1 << 19, /* its count is that of one rank's part */
 };
 
 /* How the calls of MPI are matched. */
@@ -121,13 +121,27 @@ enum mpi_class {
 enum nccl_class { NCCL_NOTHING, NCCL_JOINS, NCCL_GROUP_START, NCCL_GROUP_END, NCCL_COLLECTIVE };
 /* The constructs of OpenMP, and the waits that end when a construct of the same class begins (a region) or ends. */
 enum openmp_class { OPENMP_NOTHING, OPENMP_REGION, OPENMP_CRITICAL, OPENMP_ORDERED, OPENMP_TASK };
+/* What calls of cuBLAS and cuDNN compute. */
+enum library_class {
+	LIBRARY_NOTHING,
+	BLAS_PRODUCT,	      /* of matrices */
+	BLAS_LAYOUTS,	      /* likewise; its sizes are those of its layouts */
+	BLAS_WITH_VECTOR,     /* a matrix times a vector */
+	BLAS_WITH_SQUARE,     /* a symmetric matrix times another one */
+	BLAS_WITH_TRIANGLE,   /* likewise a triangular one, or solves with it */
+	BLAS_WITH_TRANSPOSED, /* a matrix times itself transposed */
+	BLAS_RANK_2K,
+	DNN_CONVOLUTION, /* or a gradient of one */
+	DNN_DESCRIBED	 /* whatever was described */
+};
 
 struct function_kind {
 	uint8_t waits, role, traffic; /* enum blocked_kind, traffic_role, traffic_kind */
 	uint32_t does;		      /* FUNCTION_* */
 	uint16_t cuda;		      /* CUDA_*; 0: not of CUDA */
 	uint32_t parallel;	      /* PARALLEL_* */
-	uint8_t match;		      /* enum mpi_class, nccl_class or openmp_class */
+	uint8_t match;		      /* enum mpi_class, nccl_class, openmp_class or library_class */
+	char letter;		      /* of cuBLAS: S, D, C, Z or H for the type of the elements */
 };
 
 /* `group` is an enum tf_group. */
