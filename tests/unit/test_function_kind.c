@@ -31,6 +31,24 @@ Test(function_kind, the_longest_word_applies)
 	cr_expect_eq(of("flockfile").does, 0, "a lock of the program");
 }
 
+Test(function_kind, what_is_waited_on_with_a_futex)
+{
+	static const struct {
+		const char *name;
+		uint8_t class;
+	} rows[] = {
+		{"pthread_mutex_lock", LOCK_MUTEX},	    {"pthread_cond_clockwait", LOCK_CONDITION},
+		{"pthread_cond_destroy", LOCK_CONDITION},   {"sem_timedwait", LOCK_SEMAPHORE},
+		{"new_sem_wait_slow64", LOCK_SEMAPHORE},    {"pthread_clockjoin_ex", LOCK_THREAD},
+		{"pthread_rwlock_wrlock", LOCK_RWLOCK},	    {"pthread_barrier_wait", LOCK_BARRIER},
+		{"pthread_barrier_destroy", LOCK_BARRIER},  {"futex_wait", LOCK_OTHER},
+		{"pthread_tryjoin_np", LOCK_OTHER},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		cr_expect_eq(of(rows[i].name).match, rows[i].class, "%s", rows[i].name);
+}
+
 Test(function_kind, a_word_within_a_name_tells_nothing)
 {
 	cr_expect_eq(of("pthread_create").waits, BLOCKED_OTHER, "it does not read");

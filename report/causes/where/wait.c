@@ -71,34 +71,14 @@ static const struct system_call {
 
 /* ---- futexes ---- */
 
-/* Functions that wait on a futex, by the beginning of their names without leading underscores. */
-enum futex_kind { FUTEX_OTHER, FUTEX_MUTEX, FUTEX_CONDITION, FUTEX_SEMAPHORE, FUTEX_JOIN, FUTEX_RWLOCK, FUTEX_BARRIER };
-static const struct {
-	const char *prefix;
-	enum futex_kind kind;
-} futex_functions[] = {
-	{"pthread_mutex_", FUTEX_MUTEX},     {"pthread_cond_", FUTEX_CONDITION}, {"sem_", FUTEX_SEMAPHORE},
-	{"new_sem_", FUTEX_SEMAPHORE},	     {"pthread_join", FUTEX_JOIN},	 {"pthread_clockjoin", FUTEX_JOIN},
-	{"pthread_timedjoin", FUTEX_JOIN},   {"pthread_rwlock_", FUTEX_RWLOCK},	 {"pthread_barrier_", FUTEX_BARRIER},
-};
-
-static enum futex_kind kind_of_name(const char *name)
-{
-	name = demangle_libc(name);
-	for (size_t i = 0; i < sizeof(futex_functions) / sizeof(*futex_functions); i++)
-		if (!strncmp(name, futex_functions[i].prefix, strlen(futex_functions[i].prefix)))
-			return futex_functions[i].kind;
-	return FUTEX_OTHER;
-}
-
 /* The recorded call is the one of the program; the innermost frames are those of libc. */
-static enum futex_kind kind_of_futex(const struct where_stack *stack, const char *name)
+static enum lock_class class_of_futex(const struct where_stack *stack, const char *name)
 {
-	enum futex_kind kind = name ? kind_of_name(name) : FUTEX_OTHER;
+	uint8_t class = function_kind_of(demangle_libc(name ? name : ""), TF_GROUP_OSRT).match;
 
-	for (size_t i = 0; i < stack->count && i < FUTEX_FRAMES && !kind; i++)
-		kind = kind_of_name(stack->frames[i].line->function);
-	return kind;
+	for (size_t i = 0; i < stack->count && i < FUTEX_FRAMES && !class; i++)
+		class = function_kind_of(demangle_libc(stack->frames[i].line->function), TF_GROUP_OSRT).match;
+	return class;
 }
 
 static const char *thread_name(const struct look_process *p, uint32_t tid)
@@ -206,14 +186,14 @@ static void describe_futex(const struct look_process *p, const struct look_threa
 	w->is_within = t->head.arguments[1] & FUTEX_PRIVATE_FLAG;
 	if (describe_python_lock(p, t, futex, w))
 		return;
-	switch (kind_of_futex(stack, name)) {
-	case FUTEX_MUTEX:
+	switch (class_of_futex(stack, name)) {
+	case LOCK_MUTEX:
 		describe_mutex(p, t, futex, is_pi, w);
 		return;
-	case FUTEX_RWLOCK:
+	case LOCK_RWLOCK:
 		describe_rwlock(p, t, futex, w);
 		return;
-	case FUTEX_JOIN: /* the word is the TID of the thread */
+	case LOCK_THREAD: /* the word is the TID of the thread */
 		look_memory(p, futex, &word, sizeof(word));
 		buffer_text(&w->text, "waits for the end of a thread");
 		if (look_thread(p, word)) {
@@ -222,15 +202,15 @@ static void describe_futex(const struct look_process *p, const struct look_threa
 			w->is_within = true;
 		}
 		return;
-	case FUTEX_CONDITION:
+	case LOCK_CONDITION:
 		w->kind = "condition variable";
 		buffer_text(&w->text, "waits for a condition variable");
 		return;
-	case FUTEX_SEMAPHORE:
+	case LOCK_SEMAPHORE:
 		w->kind = "semaphore";
 		buffer_print(&w->text, "waits for the semaphore 0x%llx, owner unknown", (unsigned long long)futex);
 		return;
-	case FUTEX_BARRIER:
+	case LOCK_BARRIER:
 		w->kind = "barrier";
 		buffer_text(&w->text, "waits at a barrier for other threads");
 		return;

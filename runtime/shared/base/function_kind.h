@@ -121,6 +121,8 @@ enum mpi_class {
 enum nccl_class { NCCL_NOTHING, NCCL_JOINS, NCCL_GROUP_START, NCCL_GROUP_END, NCCL_COLLECTIVE };
 /* The constructs of OpenMP, and the waits that end when a construct of the same class begins (a region) or ends. */
 enum openmp_class { OPENMP_NOTHING, OPENMP_REGION, OPENMP_CRITICAL, OPENMP_ORDERED, OPENMP_TASK };
+/* What functions of libc wait on with futexes; a thread: for its end. */
+enum lock_class { LOCK_OTHER, LOCK_MUTEX, LOCK_CONDITION, LOCK_SEMAPHORE, LOCK_THREAD, LOCK_RWLOCK, LOCK_BARRIER };
 /* What calls of cuBLAS and cuDNN compute. */
 enum library_class {
 	LIBRARY_NOTHING,
@@ -140,7 +142,7 @@ struct function_kind {
 	uint32_t does;		      /* FUNCTION_* */
 	uint16_t cuda;		      /* CUDA_*; 0: not of CUDA */
 	uint32_t parallel;	      /* PARALLEL_* */
-	uint8_t match;		      /* enum mpi_class, nccl_class, openmp_class or library_class */
+	uint8_t match;		      /* enum mpi_class, nccl_class, openmp_class, library_class or lock_class */
 	char letter;		      /* of cuBLAS: S, D, C, Z or H for the type of the elements */
 };
 
