@@ -5,6 +5,7 @@
 
 #include "report/events/cuda/correlate.h"
 #include "report/events/nvtx/filter_nvtx.h"
+#include "report/names/kernel_kind.h"
 #include "report/tables/report.h"
 #include "opened.h"
 
@@ -200,4 +201,16 @@ Test(kernel, work_that_was_made_up_is_not_of_a_file)
 	for (uint32_t id = 0; id < 100; id++)
 		if (device_operation(model.images[0].trace, 1u << 31 | id, &one))
 			cr_assert_eq(one.kernel, ADD);
+}
+
+Test(kernel, its_name_says_what_it_does)
+{
+	cr_assert(kernel_is_of_nccl("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"));
+	cr_assert_not(kernel_is_of_nccl("my_nccl_copy"));
+	cr_assert(kernel_is_product("ampere_sgemm_128x64_tn"));
+	cr_assert_not(kernel_is_product("vectorized_elementwise_kernel"));
+	cr_expect_eq(kernel_gradient("cudnn_dgrad_2d"), 1);
+	cr_expect_eq(kernel_gradient("cudnn_wgrad_2d"), 2);
+	cr_expect_eq(kernel_type("sm80_xmma_gemm_bf16bf16_f32"), NUMBER_BF16);
+	cr_expect_eq(number_size(kernel_type("dgemm_kernel")), 8);
 }

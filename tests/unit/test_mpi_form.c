@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <stddef.h>
 
-#include "report/read/mpi_form.h"
+#include "report/names/mpi_form.h"
 
 static const struct {
 	const char *name;

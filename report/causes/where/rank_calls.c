@@ -7,7 +7,7 @@
 
 #include "report/causes/mpi/mpi_communicator.h"
 #include "report/causes/where/stuck.h"
-#include "report/read/mpi_form.h"
+#include "report/names/mpi_form.h"
 #include "report/read/operation.h"
 
 enum { RANKS_MOST = 65536, REQUESTS_MOST = 1024, UNKNOWN = -1, ANY = -1, ALL_TAGS = -2, SHOWN = 4 };

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "report/names/kernel_kind.h"
+
 /* ---- ranges ---- */
 
 static bool range_text(const struct ops *o, size_t range, struct buffer *text)
@@ -27,85 +29,29 @@ bool ops_parse_marker(const struct ops *o, size_t range, struct buffer *text, st
 	return range_text(o, range, text) && operator_marker_parse(buffer_string(text), ret);
 }
 
-/* ---- the kernel's name ---- */
-
-/* The type that the kernel's name has, of what it multiplies: names of products have it first. */
-static enum number_type type_of(const char *kernel)
-{
-	static const struct {
-		const char *word;
-		enum number_type type;
-	} words[] = {
-		{"bf16", NUMBER_BF16}, {"bfloat16", NUMBER_BF16}, {"tf32", NUMBER_TF32},
-		{"e4m3", NUMBER_FP8}, {"e5m2", NUMBER_FP8}, {"fp8", NUMBER_FP8},
-		{"i8816", NUMBER_INT8}, {"i16832", NUMBER_INT8}, {"imma", NUMBER_INT8},
-		{"int8", NUMBER_INT8}, {"f16", NUMBER_FP16}, {"fp16", NUMBER_FP16},
-		{"half", NUMBER_FP16}, {"hgemm", NUMBER_FP16}, {"h16816", NUMBER_FP16},
-		{"884", NUMBER_FP16}, {"s16816", NUMBER_FP16}, {"f64", NUMBER_FP64},
-		{"dgemm", NUMBER_FP64}, {"double", NUMBER_FP64}, {"f32", NUMBER_FP32},
-		{"fp32", NUMBER_FP32}, {"sgemm", NUMBER_FP32}, {"float", NUMBER_FP32},
-	};
-
-	if (strstr(kernel, "d884")) /* tensor cores of fp64 */
-		return NUMBER_FP64;
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (strstr(kernel, words[i].word))
-			return words[i].type;
-	return NUMBER_UNKNOWN;
-}
-
-static unsigned size_of(enum number_type type)
-{
-	static const uint8_t sizes[NUMBER_TYPES] = {
-		[NUMBER_FP64] = 8, [NUMBER_FP32] = 4, [NUMBER_TF32] = 4, [NUMBER_FP16] = 2,
-		[NUMBER_BF16] = 2, [NUMBER_FP8] = 1,  [NUMBER_INT8] = 1};
-
-	return sizes[type];
-}
-
-/* Families that have no other form, the shapes of the instructions in names of cuBLAS and cuDNN, and xmma, which has
- * forms with ordinary instructions, named so. */
-bool ops_uses_tensor_cores(const char *kernel)
-{
-	return text_any(text_has, kernel, "h884", "s884", "h1688", "s1688", "c1688", "i8816", "16816", "884gemm",
-			"1688gemm", "884cudnn", "1688cudnn", "tensorop", "hmma", "imma", "gmma", "tf32", "nvjet",
-			"flash_fwd", "flash_bwd") ||
-	       (strstr(kernel, "xmma_") && size_of(type_of(kernel)) == 2 &&
-		!text_any(text_has, kernel, "ffma", "simt", "f64"));
-}
+/* ---- the kernel's rate ---- */
 
 /* A call that multiplies fp32 may let the kernel round to a smaller type, which then is in its name. */
 struct ops_rate ops_rate_of(struct ops *o, const struct op *op, const char *kernel, const struct operator_work *work)
 {
 	const struct device_properties *device = o->device ? o->device(o->source, op->device) : NULL;
-	enum number_type by_name = type_of(kernel);
+	enum number_type by_name = kernel_type(kernel);
 	struct ops_rate ret = {.is_known = work};
 	unsigned size;
 
 	if (!work)
 		return ret;
-	size = work->element ? work->element : size_of(work->type ? work->type : by_name);
+	size = work->element ? work->element : number_size(work->type ? work->type : by_name);
 	ret.flops = work->flops;
 	if (size && work->elements < UINT64_MAX / 16)
 		ret.bytes = work->elements * size + work->more_bytes;
-	ret.on_tensor_cores = ops_uses_tensor_cores(kernel);
+	ret.on_tensor_cores = kernel_uses_tensor_cores(kernel);
 	ret.type = (work->type == NUMBER_UNKNOWN || work->type == NUMBER_FP32) && by_name ? by_name : work->type;
 	if (ret.on_tensor_cores && ret.type == NUMBER_FP32)
 		ret.type = NUMBER_TF32;
 	ret.peak = device ? device_peak(device, ret.type, ret.on_tensor_cores) : 0;
 	ret.bandwidth = device ? device->bandwidth : 0;
 	return ret;
-}
-
-/* Which gradient of a convolution the kernel computes: 1 or 2; 0: its name does not tell. */
-static unsigned gradient_of(const char *kernel)
-{
-	return strstr(kernel, "dgrad") ? 1 : strstr(kernel, "wgrad") ? 2 : 0;
-}
-
-static bool is_product(const char *kernel)
-{
-	return text_any(text_has, kernel, "gemm", "gemv", "cutlass", "nvjet", "dot_kernel");
 }
 
 /* ---- work ---- */
@@ -191,7 +137,7 @@ static void part_of(const struct ops *o, const struct op *op, const struct opera
 		*ret_part |= (op->nth + 1) & 0xff;
 	} else {
 		*ret_what = op->operator;
-		*ret_part |= work->class == OPERATOR_CONVOLUTION_BACKWARD ? gradient_of(kernel) : 0;
+		*ret_part |= work->class == OPERATOR_CONVOLUTION_BACKWARD ? kernel_gradient(kernel) : 0;
 	}
 }
 
@@ -210,7 +156,7 @@ static void number_kernels(struct ops *o)
 			continue;
 		buffer_clear(&text);
 		o->kernel_name(o->source, op->name, &text);
-		op->nth = is_product(buffer_string(&text)) ? (*map_put(&of_marker, op->marker, op->replay, NULL))++
+		op->nth = kernel_is_product(buffer_string(&text)) ? (*map_put(&of_marker, op->marker, op->replay, NULL))++
 							   : SIZE_MAX;
 	}
 }

@@ -17,8 +17,5 @@ void ops_choose_kernels(struct ops *o);
 /* The work of the operator, a part of it, or the library call that launched the kernel. False: not known. */
 bool ops_work_of(const struct ops *o, const struct op *op, struct operator_work *ret);
 
-/* Whether a kernel that does such work uses tensor cores, by its family and types. */
-bool ops_uses_tensor_cores(const char *kernel);
-
 /* What the kernel did. `work`: NULL: not known. */
 struct ops_rate ops_rate_of(struct ops *o, const struct op *op, const char *kernel, const struct operator_work *work);

@@ -10,6 +10,7 @@
 
 #include "report/events/cuda/correlate.h"
 #include "report/events/cuda/kernel.h"
+#include "report/names/kernel_kind.h"
 #include "report/read/operation.h"
 #include "report/time/clocks/align.h"
 #include "report/time/clocks/nccl_collective.h"
@@ -176,8 +177,7 @@ static bool is_nccl_kernel(struct nccl_reader *r, uint32_t operation_id)
 	*known = 1;
 	if (!device_operation(t, operation_id, &operation) || operation.kind != TF_DEVICE_KERNEL)
 		return false;
-	if (kernel_name(t, operation.kernel, KERNEL_MANGLED, &name) && strstr(name.data, "nccl") &&
-	    strstr(name.data, "Kernel"))
+	if (kernel_name(t, operation.kernel, KERNEL_MANGLED, &name) && kernel_is_of_nccl(name.data))
 		*known = 2;
 	return *known == 2;
 }

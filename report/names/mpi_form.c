@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/read/mpi_form.h"
+#include "report/names/mpi_form.h"
 
 #include <ctype.h>
 #include <string.h>
