@@ -528,6 +528,26 @@ bool function_awaits_ranks(const char *name)
 							     "Store::wait(", "::finalize_backward(");
 }
 
+bool function_is_module(const char *name)
+{
+	return !strcmp(name, "<module>");
+}
+
+bool function_reports_for_loop(const char *file, const char *name)
+{
+	return text_ends_with(file, "/asyncio/base_events.py") && text_ends_with(name, "default_exception_handler");
+}
+
+bool function_awaits_connections(const char *file, const char *name)
+{
+	return text_ends_with(file, "/multiprocessing/connection.py") && !strcmp(name, "wait");
+}
+
+bool function_keeps_stack(const char *file, const char *name)
+{
+	return text_ends_with(file, "/torch/fx/traceback.py") && !strcmp(name, "format_stack");
+}
+
 bool function_synchronizes(const char *name)
 {
 	return text_any(text_has, name, "synchronize", "wait");

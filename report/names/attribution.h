@@ -109,5 +109,13 @@ bool function_ends_program(const char *name);
 bool function_collects_garbage(const char *name);
 /* Of PyTorch's c10d: a rank waits there for others, whatever the backend. */
 bool function_awaits_ranks(const char *name);
+/* The top level of a file of Python. */
+bool function_is_module(const char *name);
+/* Of Python's asyncio: it writes what no coroutine has caught. */
+bool function_reports_for_loop(const char *file, const char *name);
+/* Of Python's multiprocessing: it waits for connections, and reads nothing. */
+bool function_awaits_connections(const char *file, const char *name);
+/* Of PyTorch: it keeps the stack of its caller as text. */
+bool function_keeps_stack(const char *file, const char *name);
 /* Of Python: Stream.synchronize, Event.wait ... */
 bool function_synchronizes(const char *name);

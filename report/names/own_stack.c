@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/names/attribution.h"
 #include "report/names/symbol_module.h"
 
 enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t) };
@@ -141,7 +142,7 @@ static void callee_words(const struct code_line *f, struct buffer *ret)
 		end -= strlen(".py");
 	for (base = end; base > f->file && base[-1] != '/'; base--)
 		;
-	if (!strcmp(f->function, "<module>")) {
+	if (function_is_module(f->function)) {
 		buffer_text(ret, "imports ");
 		add_module(f->file, ret);
 	} else if (*f->file == '<') /* a frozen module: "<frozen os>" */
@@ -230,7 +231,7 @@ static void add_python(struct own_stacks *o, size_t count, size_t at)
 static bool is_callee(const struct code_line *f, bool is_import)
 {
 	if (is_import)
-		return !strcmp(f->function, "<module>");
+		return function_is_module(f->function);
 	return (!strstr(f->function, "<locals>.") || text_ends_with(f->function, ">")) &&
 	       !text_ends_with(f->file, MODULE_CALL);
 }
@@ -401,5 +402,5 @@ uint32_t own_stack_of(struct own_stacks *o, const struct image *image, uint32_t 
 
 bool own_is_top(const struct own_stacks *o, uint32_t function)
 {
-	return !strcmp(o->functions[function].name, "<module>");
+	return function_is_module(o->functions[function].name);
 }

@@ -35,6 +35,20 @@ Test(attribution, libraries_are_known_by_their_paths)
 		cr_assert_not(attribution_is_library(users[i]), "%s", users[i]);
 }
 
+Test(attribution, functions_of_python_are_known_by_file_and_name)
+{
+	cr_assert(function_is_module("<module>"));
+	cr_assert_not(function_is_module("module"));
+	cr_assert(function_reports_for_loop("/usr/lib/python3.11/asyncio/base_events.py",
+					    "BaseEventLoop.default_exception_handler"));
+	cr_assert_not(function_reports_for_loop("/home/u/loop.py", "default_exception_handler"));
+	cr_assert(function_awaits_connections("/usr/lib/python3.11/multiprocessing/connection.py", "wait"));
+	cr_assert_not(function_awaits_connections("/usr/lib/python3.11/multiprocessing/connection.py",
+						  "Connection._recv"));
+	cr_assert(function_keeps_stack("/v/site-packages/torch/fx/traceback.py", "format_stack"));
+	cr_assert_not(function_keeps_stack("/usr/lib/python3.11/traceback.py", "format_stack"));
+}
+
 Test(attribution, the_c_library_is_known_by_its_name)
 {
 	static const char *const all[] = {"/lib/x86_64-linux-gnu/libc.so.6", "/lib/libc-2.31.so", "/lib/libm-2.31.so",

@@ -41,12 +41,6 @@ static bool is_transfer_file(const char *file)
 			"/loky/backend/reduction.py");
 }
 
-/* multiprocessing.connection.wait serializes and reads nothing. */
-static bool is_wait(const char *file, const char *function)
-{
-	return text_has(file, "/multiprocessing/connection.py") && !strcmp(function, "wait");
-}
-
 /* Of a file of is_transfer_file(), with its folder: a file of the user's may have the same name. */
 static char *file_in_folder(const char *file)
 {
@@ -67,7 +61,7 @@ static void read_transfer(void *context, const char *file, const char *function)
 {
 	struct transfer_reading *r = context;
 
-	r->is_other |= attribution_is_import(file, function) || is_wait(file, function);
+	r->is_other |= attribution_is_import(file, function) || function_awaits_connections(file, function);
 	if (r->named && !r->is_users && !r->is_transfer && is_transfer_file(file))
 		*r->named = (struct own_function){mem_copy_text(function, strlen(function)), file_in_folder(file)};
 	r->is_transfer |= !r->is_users && is_transfer_file(file);

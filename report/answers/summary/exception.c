@@ -35,9 +35,8 @@ static void visit_writer(void *context, const char *file, const char *function)
 	if (!w->is_found)
 		w->is_bootstrap = text_any(text_ends_with, file, "/threading.py", "/multiprocessing/process.py");
 	w->is_found = true;
-	w->has_module |= !strcmp(function, "<module>");
-	w->is_loop |= text_ends_with(file, "/asyncio/base_events.py") &&
-		      text_ends_with(function, "default_exception_handler");
+	w->has_module |= function_is_module(function);
+	w->is_loop |= function_reports_for_loop(file, function);
 }
 
 /* It was, if the program's own frames are still there: threads and workers write what left them, the interpreter when

@@ -104,7 +104,7 @@ static void visit_frame(void *context, const char *file, const char *function)
 	struct stack_keeper *k = context;
 
 	k->found |= k->was_inside && !strstr(file, "/torch/fx/") && !strstr(file, "/torch/_");
-	k->was_inside = text_ends_with(file, "/torch/fx/traceback.py") && !strcmp(function, "format_stack");
+	k->was_inside = function_keeps_stack(file, function);
 }
 
 static bool keeps_stacks(const struct trace *t)

@@ -61,7 +61,7 @@ static bool is_same_function(const struct code_line *a, const struct code_line *
 /* Every program in Python has a line at the top level of its file that calls main(). */
 static bool is_top_of(const struct code_line *f, const struct code_line *own)
 {
-	return f->file && own->file && !strcmp(f->function, "<module>") && !strcmp(f->file, own->file);
+	return f->file && own->file && function_is_module(f->function) && !strcmp(f->file, own->file);
 }
 
 /* Appends the caller in a stack that is attributed to `line`. */
