@@ -240,11 +240,11 @@ static void lines_table(struct answer *a, struct table *t)
 static void calls_table(struct answer *a, struct table *t)
 {
 	SCOPED(aggregate) all = {0};
-	uint64_t sum_ns = 0;
+	uint64_t sum_ns;
 
 	table_has(t, COL_NAME, COL_TIME_PERCENT, COL_TOTAL_TIME_NS, COL_NUM_CALLS);
 	answer_calls(a, &all);
-	sum_ns += array_sum(row, all.rows, all.count, row->total);
+	sum_ns = array_sum(row, all.rows, all.count, row->total);
 	for (size_t i = 0; i < all.count; i++) {
 		table_text(t, aggregate_field(&all.rows[i], 0));
 		add_share(t, all.rows[i].total, sum_ns);

@@ -32,9 +32,9 @@ static void show_parts(const struct path_walk *w, uint32_t node, uint64_t start)
 {
 	const struct node_part *parts;
 	size_t count = graph_parts(w->graph, node, &parts);
-	double ns = shown(w, start, w->graph->nodes[node].end_ns), sum = 0;
+	double ns = shown(w, start, w->graph->nodes[node].end_ns);
+	double sum = array_sum(part, parts, count, (double)part->ns);
 
-	sum += array_sum(part, parts, count, (double)part->ns);
 	for (size_t i = 0; i < count && ns > 0; i++)
 		w->visit(w->context, CRITICAL_PART, node, parts[i].what, ns * (double)parts[i].ns / sum);
 }

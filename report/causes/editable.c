@@ -249,10 +249,9 @@ static struct map_slot *samples_by_pool(const struct editables *e, size_t *ret_c
 static void divide_pool(struct editables *e, const struct map_slot *samples, size_t count)
 {
 	struct pool *pool = &e->pools[samples->a];
-	double sum = 0;
+	double sum = array_sum(sample, samples, count, (double)sample->value);
 
 	pool->first = (uint32_t)e->share_count;
-	sum += array_sum(sample, samples, count, (double)sample->value);
 	for (size_t i = 0; i < count; i++)
 		if (i && samples[i].b == samples[i - 1].b)
 			e->shares[e->share_count - 1].share += (float)((double)samples[i].value / sum);

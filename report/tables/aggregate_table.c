@@ -68,11 +68,10 @@ void spread_cells(struct table *table, const struct aggregate_row *r)
 void aggregate_table(const struct report_context *context, struct aggregate *aggregate,
 		     const struct aggregate_shape *shape, struct table *table)
 {
-	double all = 0;
+	double all = array_sum(row, aggregate->rows, aggregate->count, (double)row->total);
 
 	aggregate_columns(context, shape, table);
 	aggregate_sort(aggregate);
-	all += array_sum(row, aggregate->rows, aggregate->count, (double)row->total);
 	array_each(const struct aggregate_row, r, aggregate->rows, aggregate->count) {
 		size_t field;
 

@@ -128,10 +128,9 @@ COMPARATOR(compare_blocked, struct blocked_call,
 uint64_t blocked_divide(struct blocked *b, uint64_t blocked_ns)
 {
 	for (int waits = 1; waits >= 0; waits--) {
-		uint64_t total = 0, given;
-
-		total += array_sum(call, b->calls, b->count, only_waits(call->kind) == waits ? call->total_ns : 0);
-		given = total < blocked_ns ? total : blocked_ns;
+		uint64_t total = array_sum(call, b->calls, b->count,
+					   only_waits(call->kind) == waits ? call->total_ns : 0);
+		uint64_t given = total < blocked_ns ? total : blocked_ns;
 		for (size_t i = 0; total && i < b->count; i++)
 			if (only_waits(b->calls[i].kind) == waits)
 				b->calls[i].blocked_ns = (uint64_t)((unsigned __int128)b->calls[i].total_ns * given /

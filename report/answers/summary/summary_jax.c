@@ -26,11 +26,11 @@ void summary_jax(const struct report_context *context, struct buffer *out)
 {
 	SCOPED(jax_functions) functions = {0};
 	const struct jax_function *f;
-	uint64_t all = 0;
+	uint64_t all;
 
 	jax_functions_make(context, &functions);
 	jax_functions_sort(&functions);
-	all += array_sum(row, functions.keys.rows, functions.keys.count, jax_compile_ns(row->more));
+	all = array_sum(row, functions.keys.rows, functions.keys.count, jax_compile_ns(row->more));
 	if (all) {
 		f = functions.keys.rows->more;
 		buffer_print(out, "%-*s ", SUMMARY_LABEL, "JAX");

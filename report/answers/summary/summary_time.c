@@ -79,10 +79,9 @@ static void round_percent(const struct time_part *parts, size_t count, uint64_t 
 static void add_parts(struct time_part *parts, size_t count, struct buffer *ret)
 {
 	unsigned percent[32] = {0}, shown = 0, left = 100;
-	uint64_t whole = 0;
+	uint64_t whole = array_sum(part, parts, count, part->ns);
 	size_t others = 0, largest = SUMMARY_PARTS - 1;
 
-	whole += array_sum(part, parts, count, part->ns);
 	array_sort(parts, count, compare_parts);
 	if (whole)
 		round_percent(parts, count, whole, percent);

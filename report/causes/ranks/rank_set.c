@@ -93,9 +93,9 @@ static bool is_every_second(const struct rank_set *s)
 static bool is_host(const struct rank_set *s)
 {
 	const struct delays *d = s->delays;
-	size_t machine = d->lanes[s->lanes[0]].image->machine, there = 0;
+	size_t machine = d->lanes[s->lanes[0]].image->machine;
+	size_t there = array_sum(lane, d->lanes, d->lane_count, lane->image->machine == machine);
 
-	there += array_sum(lane, d->lanes, d->lane_count, lane->image->machine == machine);
 	for (size_t i = 0; i < s->count; i++)
 		if (d->lanes[s->lanes[i]].image->machine != machine)
 			return false;

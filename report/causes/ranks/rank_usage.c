@@ -39,10 +39,9 @@ void rank_usage_find(struct delays *d)
 bool rank_usage_waited(const struct rank_set *s, const struct rank_part *p)
 {
 	const struct delays *d = s->delays;
-	double members = 0, all = 0;
 	uint64_t cpu;
+	double members = array_sum(lane, s->lanes, s->count, (double)delay_of(d, d->lanes[*lane].image, &cpu)), all = 0;
 
-	members += array_sum(lane, s->lanes, s->count, (double)delay_of(d, d->lanes[*lane].image, &cpu));
 	for (size_t i = 0; i < d->lane_count; i++)
 		all += (double)delay_of(d, d->lanes[i].image, &cpu);
 	if (members * 2 < p->path_ns)

@@ -53,9 +53,8 @@ static void list_load(struct files *l, const char *directory, struct bytes *from
 /* Consecutive files of about the same number of bytes for each process. */
 static void set_owners(struct files *l, size_t processes)
 {
-	uint64_t all = 0, before = 0;
+	uint64_t all = array_sum(item, l->items, l->count, file_is_trace(item) ? item->size + TF_PAGE : 0), before = 0;
 
-	all += array_sum(item, l->items, l->count, file_is_trace(item) ? item->size + TF_PAGE : 0);
 	list_each(struct file, f, l) {
 		uint64_t size = file_is_trace(f) ? f->size + TF_PAGE : 0;
 

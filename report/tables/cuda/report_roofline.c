@@ -109,10 +109,9 @@ ROW_COMPARATOR(roofs_in_order, struct roof, order_of(b->ns, a->ns) ?: strcmp(row
 
 static void roofline_fill(struct roofline *r, struct table *table)
 {
-	uint64_t all = r->other_ns;
+	uint64_t all = r->other_ns + array_sum(one, r->keys.rows, r->keys.count, ((const struct roof *)one->more)->ns);
 
 	aggregate_sort_by(&r->keys, roofs_in_order);
-	all += array_sum(one, r->keys.rows, r->keys.count, ((const struct roof *)one->more)->ns);
 	array_each(const struct aggregate_row, row, r->keys.rows, r->keys.count) {
 		const struct roof *roof = row->more;
 

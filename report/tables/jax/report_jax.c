@@ -9,7 +9,7 @@ void report_jax_sum(const struct report_context *c, struct table *table)
 {
 	SCOPED(attribution) attribution = {.symbols = c->symbols};
 	SCOPED(jax_functions) functions = {0};
-	uint64_t all = 0;
+	uint64_t all;
 
 	by_column(c, table);
 	table_has(table, COL_COMPILE_PERCENT, COL_COMPILE_TOTAL_NS, COL_TRACE_NS, COL_LOWER_NS, COL_XLA_NS,
@@ -17,7 +17,7 @@ void report_jax_sum(const struct report_context *c, struct table *table)
 		  COL_LINE, COL_CHANGED);
 	jax_functions_make(c, &functions);
 	jax_functions_sort(&functions);
-	all += array_sum(one, functions.keys.rows, functions.keys.count, jax_compile_ns(one->more));
+	all = array_sum(one, functions.keys.rows, functions.keys.count, jax_compile_ns(one->more));
 	array_each(const struct aggregate_row, row, functions.keys.rows, functions.keys.count) {
 		const struct jax_function *f = row->more;
 		size_t field = by_key_cell(c, table, row);

@@ -140,10 +140,9 @@ ROW_COMPARATOR(ops_in_order, struct op_sum,
 
 static void ops_fill(struct jax_ops *o, struct table *table)
 {
-	uint64_t all = 0;
+	uint64_t all = array_sum(one, o->keys.rows, o->keys.count, ((const struct op_sum *)one->more)->device_ns);
 
 	aggregate_sort_by(&o->keys, ops_in_order);
-	all += array_sum(one, o->keys.rows, o->keys.count, ((const struct op_sum *)one->more)->device_ns);
 	array_each(const struct aggregate_row, row, o->keys.rows, o->keys.count) {
 		const struct op_sum *s = row->more;
 

@@ -75,7 +75,7 @@ void report_mpi_wait_sum(const struct report_context *c, struct table *table)
 	SCOPED(aggregate) sum = {.totals_only = true};
 	struct wait_sum s = {.scan = {.context = c, .aggregate = &sum}, .attribution = {.symbols = c->symbols}};
 	struct mpi_wait_counts counts;
-	double all = 0;
+	double all;
 
 	mpi_waits(c->model, &s, add_wait, NULL, NULL, &counts);
 	attribution_done(&s.attribution);
@@ -84,7 +84,7 @@ void report_mpi_wait_sum(const struct report_context *c, struct table *table)
 	table_has(table, COL_TIME_PERCENT, COL_TOTAL_WAIT_NS, COL_WAITS, COL_AVG_NS, COL_MAX_NS, COL_KIND, COL_NAME,
 		  COL_LINE, COL_LATE_RANK, COL_LATE_NAME, COL_LATE_LINE);
 	aggregate_sort(&sum);
-	all += array_sum(row, sum.rows, sum.count, (double)row->total);
+	all = array_sum(row, sum.rows, sum.count, (double)row->total);
 	array_each(const struct aggregate_row, r, sum.rows, sum.count) {
 		size_t first = by_key_cell(c, table, r);
 

@@ -17,12 +17,12 @@ static void parts_cell(struct table *table, const struct rank_cause *r)
 void report_rank_cause_sum(const struct report_context *c, struct table *table)
 {
 	SCOPED(rank_causes) all = {0};
-	double sum = 0;
+	double sum;
 
 	rank_causes_find(c, NULL, &all);
 	table_has(table, COL_TIME_PERCENT, COL_TOTAL_WAIT_NS, COL_WAITS, COL_NAME, COL_LINE, COL_LATE_RANKS, COL_CAUSE,
 		  COL_LATE_NAME, COL_LATE_LINE, COL_EXPLAINED_PERCENT, COL_PARTS);
-	sum += array_sum(item, all.items, all.count, (double)item->wait_ns);
+	sum = array_sum(item, all.items, all.count, (double)item->wait_ns);
 	list_each(const struct rank_cause, r, &all) {
 		table_cells(table, 100 * (double)r->wait_ns / sum, r->wait_ns, r->count, r->wait_name);
 		code_line_cell(r->wait_line, "?", table);

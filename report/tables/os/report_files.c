@@ -233,10 +233,10 @@ static void files_columns(const struct files_scan *f, struct table *table)
 
 static void files_fill_table(struct files_scan *f, struct table *table)
 {
-	double all = 0;
+	double all = array_sum(row, f->keys.rows, f->keys.count,
+			       (double)((const struct file_sums *)row->more)->total_ns);
 
 	aggregate_sort_by(&f->keys, files_by_total);
-	all += array_sum(row, f->keys.rows, f->keys.count, (double)((const struct file_sums *)row->more)->total_ns);
 	array_each(const struct aggregate_row, key, f->keys.rows, f->keys.count) {
 		const struct file_sums *r = key->more;
 		size_t field = by_key_cell(f->scan.context, table, key);

@@ -248,10 +248,8 @@ static uint64_t count_signals(const struct trace *t)
 static uint64_t count_user_calls(const struct model *m, const struct image *image)
 {
 	const struct trace *t = image->trace;
-	uint64_t calls = 0;
 
-	calls += array_sum(counter, t->counters, t->counter_count, own_cost_user_calls(m, image, &counter->sum));
-	return calls;
+	return array_sum(counter, t->counters, t->counter_count, own_cost_user_calls(m, image, &counter->sum));
 }
 
 static void image_counts(const struct usages *usages, const struct image *image, struct ledger_facts *f)

@@ -147,9 +147,8 @@ void align_join(struct align *a, enum align_source source, const struct align_ra
 /* Called once all ranks have joined. */
 void align_choose_meetings(struct align *a)
 {
-	size_t parts = 0, most = MEETINGS;
+	size_t parts = array_sum(one, a->teams, a->team_count, (*one)->count > 1 ? (*one)->count : 0), most = MEETINGS;
 
-	parts += array_sum(one, a->teams, a->team_count, (*one)->count > 1 ? (*one)->count : 0);
 	while (most > MEETINGS_LEAST && parts * most * sizeof(struct meeting) > MEETINGS_BYTES)
 		most /= 2;
 	for (size_t i = 0; i < a->team_count; i++) {
