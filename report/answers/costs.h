@@ -37,19 +37,8 @@ size_t costs_started(struct costs *k, const struct code_line *line);
 /* The time of an editable on the critical path. */
 uint64_t costs_on_path(const struct costs *k, uint32_t what);
 
-struct balance {
-	struct saving saves; /* if all had the same work; 0: nothing below the least was computed */
-	uint64_t most_ns, mean_ns;
-	const struct actor *actor; /* the one with most */
-	const struct role *with;   /* the program that started them, if it shares their work; else NULL */
-	/* Where it has most more than the mean; NULL where others do not work at that line:
-	 * then it is not their work that is shared out unequally there. */
-	const struct code_line *line;
-};
-
-/* The threads of a role, by their actors. */
-void costs_of_balance(struct costs *k, const struct partition *p, const struct roles *roles, const struct role *role,
-		      uint64_t least_ns, struct balance *ret);
+/* What an actor of the graph did itself. */
+double costs_work(const struct costs *k, uint32_t actor);
 
 /* Which line made most calls of a function by their time on the critical path; NULL: not known. */
 const struct code_line *costs_line_of_calls(struct costs *k, const char *function);
