@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include "runtime/shared/base/value.h"
+#include "runtime/shared/format/trace_format.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -28,13 +29,18 @@ static const struct trace_word groups[] = {TF_GROUPS(GROUP, )};
 #define WORD(number, NAME, word, set, ...) WORD_##set(word)
 static const char *const trace_words[] = {TF_GROUPS(WORD, )};
 
-/* The words of nsys for groups that have another word here. */
-static const struct trace_word nsys_words[] = {
+/* Beside the bits of groups. */
+enum { WITH_HARDWARE = 1 << 29, MPI_IF_USED = 1 << 30 };
+_Static_assert(TF_GROUP_COUNT <= 29, "groups have bits below these");
+
+/* The words of nsys for groups that have another word here, and what is no group. */
+static const struct trace_word other_words[] = {
+	{OPTION_MPI_IF_USED, MPI_IF_USED},
 	{"cublas-verbose", TRACE_CUBLAS},
 	{"cusparse-verbose", TRACE_CUSPARSE},
 	{"cusolver-verbose", TRACE_CUSOLVER},
 	{"cuda-sw", TRACE_CUDA | TRACE_CUDA_DRIVER},
-	{HARDWARE_WORD, TRACE_CUDA | TRACE_CUDA_DRIVER},
+	{HARDWARE_WORD, TRACE_CUDA | TRACE_CUDA_DRIVER | WITH_HARDWARE},
 	{"syscall", TRACE_OSRT},
 };
 
@@ -46,26 +52,47 @@ static const char not_recorded[] =
 
 const struct option_words options_trace_words = OPTION_WORDS(trace_words);
 
-static uint32_t groups_of(const char *word, size_t length)
+static uint32_t mask_of(const struct trace_word *words, size_t count, const char *word, size_t length)
 {
 	uint32_t mask = 0;
 
-	for (size_t i = 0; i < COUNT_OF(groups); i++) {
-		if (value_is(word, length, groups[i].word))
-			mask |= groups[i].mask;
-	}
+	for (size_t i = 0; i < count; i++)
+		mask |= value_is(word, length, words[i].word) ? words[i].mask : 0;
 	return mask;
 }
 
-/* False: there is no such word. */
+/* Takes a list of words. `find` has their bits; false: there is no such word, which is returned. `why` gets those that
+ * have none, after `begin`, each with what it lacks. NULL: all are known. */
+static const char *take_words(const char *value, bool (*find)(const char *word, size_t length, uint32_t *ret_mask),
+			      const char *begin, const char *lacks, uint32_t *mask, struct text *why)
+{
+	struct text start = *why;
+
+	for (;; value++) {
+		size_t length = strcspn(value, ",");
+		uint32_t found;
+
+		if (!find(value, length, &found)) {
+			*why = start;
+			return value;
+		}
+		*mask |= found;
+		if (!found) {
+			text_add(why, why->at == start.at ? begin : ", ");
+			text_bytes(why, value, length);
+			text_add(why, lacks);
+		}
+		value += length;
+		if (!*value)
+			return NULL;
+	}
+}
+
 static bool trace_find(const char *word, size_t length, uint32_t *ret_mask)
 {
-	*ret_mask = groups_of(word, length);
-	for (size_t i = 0; !*ret_mask && i < COUNT_OF(nsys_words); i++) {
-		if (!value_is(word, length, nsys_words[i].word))
-			continue;
-		*ret_mask = nsys_words[i].mask;
-	}
+	*ret_mask = mask_of(groups, COUNT_OF(groups), word, length);
+	if (!*ret_mask)
+		*ret_mask = mask_of(other_words, COUNT_OF(other_words), word, length);
 	return *ret_mask || (length && value_is_listed(not_recorded, word, length));
 }
 
@@ -82,36 +109,16 @@ static int trace_refuse(const struct option *row, const char *word, size_t lengt
 int options_set_trace(const struct option *row, void *settings, const char *value, struct text *why)
 {
 	struct options *o = settings;
-	struct text start = *why;
+	const char *refused = NULL;
 	uint32_t mask = 0;
 
-	o->cuda_hardware = o->mpi_if_used = false;
-	if (!strcmp(value, "none")) {
-		o->trace = 0;
-		return 0;
-	}
-	for (;; value++) {
-		size_t length = strcspn(value, ",");
-		bool is_mpi_if_used = value_is(value, length, OPTION_MPI_IF_USED);
-		uint32_t found = 0;
-
-		if (!is_mpi_if_used && !trace_find(value, length, &found)) {
-			*why = start;
-			return trace_refuse(row, value, length, why);
-		}
-		mask |= found;
-		o->cuda_hardware |= value_is(value, length, HARDWARE_WORD);
-		o->mpi_if_used |= is_mpi_if_used;
-		if (!found && !is_mpi_if_used) {
-			text_add(why, why->at == start.at ? "--trace: " : ", ");
-			text_bytes(why, value, length);
-			text_add(why, " is not recorded by pillion");
-		}
-		value += length;
-		if (!*value)
-			break;
-	}
-	o->trace = mask;
+	if (strcmp(value, "none") != 0)
+		refused = take_words(value, trace_find, "--trace: ", " is not recorded by pillion", &mask, why);
+	if (refused)
+		return trace_refuse(row, refused, strcspn(refused, ","), why);
+	o->cuda_hardware = mask & WITH_HARDWARE;
+	o->mpi_if_used = mask & MPI_IF_USED;
+	o->trace = mask & ~(WITH_HARDWARE | MPI_IF_USED);
 	return 0;
 }
 
@@ -123,7 +130,7 @@ void options_print_trace(const void *settings, struct text *t)
 	if (!o->trace)
 		text_add(t, "none");
 	for (size_t i = 0; i < COUNT_OF(trace_words); i++) {
-		uint32_t mask = groups_of(trace_words[i], strlen(trace_words[i]));
+		uint32_t mask = mask_of(groups, COUNT_OF(groups), trace_words[i], strlen(trace_words[i]));
 
 		if (!(o->trace & mask))
 			continue;
@@ -450,42 +457,20 @@ static const struct trace_word export_words[] = {
 
 static bool export_find(const char *word, size_t length, uint32_t *ret_mask)
 {
-	*ret_mask = 0;
-	for (size_t i = 0; i < COUNT_OF(export_words); i++) {
-		if (value_is(word, length, export_words[i].word))
-			*ret_mask = export_words[i].mask;
-	}
+	*ret_mask = mask_of(export_words, COUNT_OF(export_words), word, length);
 	return *ret_mask || value_is_listed(",hdf,hdf5,info,json,jsonlines,text,", word, length);
 }
 
 int options_set_export(const struct option *row, void *settings, const char *value, struct text *why)
 {
 	struct options *o = settings;
-	struct text start = *why;
-	uint32_t exports = o->exports;
+	bool is_none = !strcmp(value, "none");
+	uint32_t exports = is_none ? 0 : o->exports;
+	const char *refused = is_none ? NULL : take_words(value, export_find, "--export: ",
+							  " is not written by pillion", &exports, why);
 
-	if (!strcmp(value, "none")) {
-		o->exports = 0;
-		return 0;
-	}
-	for (;; value++) {
-		size_t length = strcspn(value, ",");
-		uint32_t mask;
-
-		if (!export_find(value, length, &mask)) {
-			*why = start;
-			return option_refuse(row, value, why);
-		}
-		exports |= mask;
-		if (!mask) {
-			text_add(why, why->at == start.at ? "--export: " : ", ");
-			text_bytes(why, value, length);
-			text_add(why, " is not written by pillion");
-		}
-		value += length;
-		if (!*value)
-			break;
-	}
+	if (refused)
+		return option_refuse(row, refused, why);
 	o->exports = exports;
 	return 0;
 }
