@@ -175,8 +175,3 @@ size_t costs_started(struct costs *k, const struct code_line *line)
 {
 	return k->causes ? causes_started_at(k->causes, line) : 0;
 }
-
-uint64_t costs_on_path(const struct costs *k, uint32_t what)
-{
-	return what == NODE_NONE ? 0 : (uint64_t)k->path.by_what[what];
-}

@@ -34,9 +34,6 @@ uint64_t costs_of_import(struct costs *k, struct own_stacks *own, struct own_fra
 /* How many processes the line has started and awaited, which are a part of it. */
 size_t costs_started(struct costs *k, const struct code_line *line);
 
-/* The time of an editable on the critical path. */
-uint64_t costs_on_path(const struct costs *k, uint32_t what);
-
 /* What an actor of the graph did itself. */
 double costs_work(const struct costs *k, uint32_t actor);
 

@@ -109,8 +109,6 @@ uint64_t linker_device_ns(const struct linker *l, const struct image *image, uin
 
 /* Reads the calls that matter to the edges. */
 void moments_read(struct linker *l);
-/* Of a thread: what kind of moment a function is. */
-uint8_t moment_classify(const struct function *f);
 
 /* The actor's first long call that ended at that time or later, else what follows its last one. */
 size_t linker_long_call(const struct linker *l, uint32_t actor, uint64_t ns);

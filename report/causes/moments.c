@@ -20,7 +20,7 @@ static bool waits_for_device(unsigned cuda)
 	       (!(cuda & (CUDA_ASYNC | CUDA_NODE)) && cuda & (CUDA_COPIES | CUDA_SET | CUDA_FREE));
 }
 
-uint8_t moment_classify(const struct function *f)
+static uint8_t moment_classify(const struct function *f)
 {
 	if (f->kind.cuda)
 		return waits_for_streams(f->kind.cuda)	? MOMENT_SYNC_STREAMS

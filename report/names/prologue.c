@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { PREFIX_OPERAND = 0x66, REX_W = 8, REX_B = 1, MODRM_RSP = 4, PUSH = 0x50, PUSH_RBP = 0x55, SAVES_MOST = 16 };
+enum { PREFIX_OPERAND = 0x66, REX_W = 8, REX_B = 1, MODRM_RSP = 4, PUSH = 0x50, PUSH_RBP = 0x55 };
 
 struct instruction {
 	const uint8_t *code; /* the opcode, after prefixes */

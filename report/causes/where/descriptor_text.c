@@ -6,7 +6,7 @@
 
 #include "report/causes/where/wait.h"
 
-enum { ADDRESS_BYTES = 64, PATH_BYTES = 128, HOLDERS = 4 };
+enum { PATH_BYTES = 128, HOLDERS = 4 };
 
 void where_describe_process(const struct look_process *p, struct buffer *ret)
 {

@@ -147,7 +147,6 @@ static void joules_add_up(struct energy_source *s)
 		} else if (i && p->sample.power_mw != UINT32_MAX && before->sample.power_mw != UINT32_MAX) {
 			p->joules += ((double)p->sample.power_mw + before->sample.power_mw) / 2e3 *
 				     ((double)(p->ns - before->ns) / 1e9);
-			s->is_computed = true;
 		}
 		if (growth || (now != TF_ENERGY_UNKNOWN && counter == TF_ENERGY_UNKNOWN)) {
 			counter = now;

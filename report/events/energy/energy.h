@@ -19,8 +19,7 @@ struct energy_source {
 	uint32_t number; /* of a GPU on its machine, by PCI address, as nvidia-smi numbers them */
 	struct energy_point *points; /* by time */
 	size_t count, capacity;
-	bool is_computed; /* from sampled power, at least in part */
-	bool is_unknown;  /* it has neither */
+	bool is_unknown; /* neither a counter nor its power was read */
 };
 
 struct energies {

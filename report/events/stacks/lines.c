@@ -533,7 +533,7 @@ struct sorting {
 /* Library threads that wait for work would otherwise precede the program's own lines. */
 static int line_kind(const struct sorting *s, size_t row)
 {
-	if (lines_is_stackless(s->context, s->lines, row))
+	if (!*lines_field(s->context, s->lines, row, 0) && !strcmp(lines_field(s->context, s->lines, row, 2), no_stack))
 		return 2;
 	return !s->lines->values[row].is_users && !s->context->lines_all;
 }
@@ -561,11 +561,6 @@ void lines_done(struct lines *l)
 const char *lines_field(const struct report_context *context, const struct lines *l, size_t row, size_t i)
 {
 	return aggregate_field(&l->keys.rows[row], i + (context->by != BY_NOTHING));
-}
-
-bool lines_is_stackless(const struct report_context *context, const struct lines *l, size_t row)
-{
-	return !*lines_field(context, l, row, 0) && !strcmp(lines_field(context, l, row, 2), no_stack);
 }
 
 struct line_values *lines_values_of(struct lines *l, const struct code_line *line)

@@ -82,6 +82,3 @@ size_t *lines_order(const struct report_context *context, const struct lines *l)
 
 /* The i-th field after that of --by, "" past the end. */
 const char *lines_field(const struct report_context *context, const struct lines *l, size_t row, size_t i);
-
-/* "(not attributed)": what is not attributed to a line. */
-bool lines_is_stackless(const struct report_context *context, const struct lines *l, size_t row);

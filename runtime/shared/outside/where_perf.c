@@ -14,7 +14,7 @@
 #ifdef __x86_64__
 
 /* A ring has room for two samples. AT_ONCE rings are within what a user may lock (perf_event_mlock_kb). */
-enum { AT_ONCE = 4, STACK_BYTES = 24 << 10, RING_BYTES = 64 << 10, PERIOD_NS = 1000000, GENERAL = 16, ALL = 17 };
+enum { AT_ONCE = 4, STACK_BYTES = 24 << 10, RING_BYTES = 64 << 10, PERIOD_NS = 1000000, ALL = 17 };
 /* A thread may be runnable and have no CPU. */
 enum { BATCH_MS = 100 };
 
