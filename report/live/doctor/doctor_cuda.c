@@ -17,6 +17,7 @@ enum { CUDA_MAJOR = 1000, CUPTI_MAJOR = 10000, OLDEST = 11, NEWEST = 20 };
 
 struct question {
 	const char *library, *function;
+	bool has_version; /* NVML has none without initialisation */
 };
 
 /* In a child: prints the path of the library, and the version that its function stores. */
@@ -34,19 +35,20 @@ static void answer(void *context)
 	memcpy(&ask, &symbol, sizeof(ask));
 	if (!ask || !dladdr(symbol, &info))
 		_exit(2);
-	if (!strcmp(q->function, "nvmlInit_v2") || ask(&version)) /* NVML has no version without initialisation */
+	if (!q->has_version || ask(&version))
 		version = 0;
 	printf("%d %s\n", version, info.dli_fname);
 }
 
-/* Whether the library can be loaded. */
+/* Whether the library can be loaded. ret_version: NULL: it is not asked for. */
 static bool is_loaded(const char *library, const char *function, int *ret_version, struct buffer *ret_path)
 {
-	struct question q = {library, function};
+	struct question q = {library, function, ret_version};
 	SCOPED(buffer) output = {0};
 	char path[PATH_MAX] = "";
+	int version = 0;
 	bool is_there = !doctor_child(answer, &q, false, &output) &&
-			sscanf(buffer_string(&output), "%d %4095[^\n]", ret_version, path) == 2;
+			sscanf(buffer_string(&output), "%d %4095[^\n]", ret_version ? ret_version : &version, path) == 2;
 
 	buffer_clear(ret_path);
 	buffer_text(ret_path, path);
@@ -162,10 +164,10 @@ void doctor_counters(struct doctor *d, const char *params)
 void doctor_cuda(struct doctor *d)
 {
 	SCOPED(buffer) path = {0};
-	int driver = add_driver(d), version;
+	int driver = add_driver(d);
 
 	add_all_cupti(d, driver);
-	if (is_loaded("libnvidia-ml.so.1", "nvmlInit_v2", &version, &path))
+	if (is_loaded("libnvidia-ml.so.1", "nvmlInit_v2", NULL, &path))
 		check_add(d, "NVML", "%s", path.data);
 	else
 		check_add(d, "NVML", "no libnvidia-ml.so.1; recording does not need it");
