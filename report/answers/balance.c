@@ -14,43 +14,43 @@
 
 /* ---- a team ---- */
 
-struct member {
+struct team_member {
 	const struct thread_time *thread;
 	double work_ns; /* without waits for others, and for a CPU */
 	double stretch; /* the time in which it had a CPU or waited for one, as a multiple of the former */
 	uint32_t actor; /* of the graph, if that is what its work is known by */
 };
 
-struct team {
+struct work_team {
 	const struct role *threads, *starter; /* starter: the program that has started them */
-	struct member *members;
+	struct team_member *members;
 	size_t count;
 	uint8_t *marks; /* by actor: it is a member */
 	double mean_ns;
-	const struct member *longest;
+	const struct team_member *longest;
 };
 
-static void team_done(struct team *t)
+static void work_team_done(struct work_team *t)
 {
 	free(t->members);
 	free(t->marks);
 }
 
-static double team_work(const struct team *t)
+static double team_work(const struct work_team *t)
 {
 	return array_sum(m, t->members, t->count, m->work_ns);
 }
 
-static void set_mean(struct team *t)
+static void set_mean(struct work_team *t)
 {
 	t->mean_ns = team_work(t) / (double)t->count;
 	t->longest = t->members;
-	array_each(const struct member, m, t->members, t->count)
+	array_each(const struct team_member, m, t->members, t->count)
 		if (m->work_ns > t->longest->work_ns)
 			t->longest = m;
 }
 
-static void add_members(const struct choice *k, const struct role *r, struct team *t)
+static void add_members(const struct choice *k, const struct role *r, struct work_team *t)
 {
 	size_t number = (size_t)(r - k->roles->items) + 1;
 
@@ -59,15 +59,15 @@ static void add_members(const struct choice *k, const struct role *r, struct tea
 		bool is_delayed = thread->delay_is_known && thread->cpu_ns;
 
 		if (k->roles->role_of[i] == number)
-			t->members[t->count++] = (struct member){
+			t->members[t->count++] = (struct team_member){
 				thread, 0, is_delayed ? 1 + (double)thread->delay_ns / (double)thread->cpu_ns : 1,
 				NODE_NONE};
 	}
 }
 
-static void team_init(const struct choice *k, const struct role *r, struct team *ret)
+static void team_init(const struct choice *k, const struct role *r, struct work_team *ret)
 {
-	*ret = (struct team){.threads = r, .starter = roles_starter(k->roles, r),
+	*ret = (struct work_team){.threads = r, .starter = roles_starter(k->roles, r),
 			     .members = mem_alloc((k->partition->count + 1) * sizeof(*ret->members))};
 	add_members(k, r, ret);
 }
@@ -91,13 +91,13 @@ static bool is_of_team(const struct choice *k, const struct role_stack *s)
 }
 
 /* What the members of a role do for the team. Returns that, and what the role does in all. */
-static double add_work(const struct choice *k, const struct role *r, struct team *t, double *ret_all_ns)
+static double add_work(const struct choice *k, const struct role *r, struct work_team *t, double *ret_all_ns)
 {
 	double ns = 0;
 
 	array_each(const struct role_stack, s, r->stacks, r->stack_count) {
 		const struct thread_time *thread = &k->partition->threads[s->thread];
-		struct member *m = array_find(one, t->members, t->count, one->thread == thread);
+		struct team_member *m = array_find(one, t->members, t->count, one->thread == thread);
 
 		*ret_all_ns += (double)s->ns;
 		if (!m || !is_of_team(k, s))
@@ -110,7 +110,7 @@ static double add_work(const struct choice *k, const struct role *r, struct team
 
 /* The threads of a role with the program that has started them, if that takes part. False: it is no such team, or its
  * waits are recorded. */
-static bool team_by_samples(const struct choice *k, struct team *t)
+static bool team_by_samples(const struct choice *k, struct work_team *t)
 {
 	double all_ns = 0, starters_ns = 0, team_ns;
 
@@ -129,11 +129,11 @@ static bool team_by_samples(const struct choice *k, struct team *t)
 
 /* Which part of the excess those with less than the mean have time to take over: one that had no CPU while others
  * computed has done less, and does not wait for them, nor does one that did not exist or was in a recorded call. */
-static double free_part(const struct team *t)
+static double free_part(const struct work_team *t)
 {
 	double free_ns = 0, missing_ns = 0;
 
-	array_each(const struct member, m, t->members, t->count) {
+	array_each(const struct team_member, m, t->members, t->count) {
 		uint64_t recorded_ns = m->thread->blocked_ns - m->thread->unexplained_ns,
 			 own_ns = m->thread->lifetime_ns - recorded_ns;
 
@@ -147,11 +147,11 @@ static double free_part(const struct team *t)
 
 /* By how much the samples may be wrong about the excess: two standard deviations of their share of each member's CPU
  * time, and a sample at each end. */
-static double error_of(const struct team *t, double sample_ns)
+static double error_of(const struct work_team *t, double sample_ns)
 {
 	double others = 1 / (double)t->count, squares = 0;
 
-	array_each(const struct member, m, t->members, t->count) {
+	array_each(const struct team_member, m, t->members, t->count) {
 		double part = m == t->longest ? 1 - others : others,
 		       rest = m->thread->cpu_ns ? fmax(0, 1 - m->work_ns / (double)m->thread->cpu_ns) : 0;
 
@@ -163,7 +163,7 @@ static double error_of(const struct team *t, double sample_ns)
 /* If each had the mean: at most the difference that is stated. On a machine whose CPUs others hold, what the others
  * take over may make them wait for a CPU as long as it saves: that is the lowest. False: the difference is within the
  * error of the samples, or small as CPU time. */
-static bool team_saving(const struct choice *k, const struct team *t, uint64_t sample_ns, struct saving *ret)
+static bool team_saving(const struct choice *k, const struct work_team *t, uint64_t sample_ns, struct saving *ret)
 {
 	double most_ns = t->longest->work_ns - t->mean_ns, excess_ns = most_ns * free_part(t),
 	       stretch = t->longest->stretch, error_ns = error_of(t, (double)sample_ns);
@@ -178,7 +178,7 @@ static bool team_saving(const struct choice *k, const struct team *t, uint64_t s
 }
 
 /* The line at which most of what the longest has is done, and where the team begins. */
-static void team_line(struct choice *k, const struct team *t, struct fix_first_cause *cause)
+static void team_line(struct choice *k, const struct work_team *t, struct fix_first_cause *cause)
 {
 	const struct role *roles[2] = {t->threads, t->starter};
 	struct spine_time *times = mem_alloc((t->threads->stack_count + t->starter->stack_count + 1) * sizeof(*times));
@@ -207,7 +207,7 @@ static void team_line(struct choice *k, const struct team *t, struct fix_first_c
 static bool balance_by_samples(struct choice *k, const struct role *r, struct balance *ret,
 			       struct fix_first_cause *cause)
 {
-	SCOPED(team) t = {0};
+	SCOPED(work_team) t = {0};
 
 	team_init(k, r, &t);
 	if (!team_by_samples(k, &t) || !team_saving(k, &t, fix_first_sample_ns(r), &ret->saves))
@@ -289,7 +289,7 @@ static uint32_t *first_of_lines(struct causality *causes)
 	return ret;
 }
 
-static const struct code_line *unequal_line(struct causality *causes, const struct team *t)
+static const struct code_line *unequal_line(struct causality *causes, const struct work_team *t)
 {
 	SCOPED_MEMORY uint8_t *only = mem_alloc(causes->actor_count + 1);
 	SCOPED_MEMORY uint32_t *first = first_of_lines(causes);
@@ -352,13 +352,13 @@ static bool shares_lines(const struct role *starter, const struct role *role)
 }
 
 /* Of the members from `first` on, those that are in the graph: what each did itself, sleeps and files, too. */
-static void keep_actors(const struct choice *k, struct team *t, size_t first)
+static void keep_actors(const struct choice *k, struct work_team *t, size_t first)
 {
 	size_t count = t->count;
 
 	t->count = first;
 	for (size_t i = first; i < count; i++) {
-		struct member m = t->members[i];
+		struct team_member m = t->members[i];
 
 		m.actor = m.thread->thread ? causes_actor(costs_causes(k->costs), m.thread->image, m.thread->thread)
 					   : NODE_NONE;
@@ -373,7 +373,7 @@ static void keep_actors(const struct choice *k, struct team *t, size_t first)
 }
 
 /* A starter that does a part of the work itself, and another one than the others, is one of the team. */
-static bool add_starter(const struct choice *k, struct team *t)
+static bool add_starter(const struct choice *k, struct work_team *t)
 {
 	size_t count = t->count;
 
@@ -391,11 +391,11 @@ static bool add_starter(const struct choice *k, struct team *t)
 }
 
 /* Threads that follow each other, as those of a server that starts one for each request, share no work. */
-static bool lives_at_once(const struct choice *k, const struct team *t)
+static bool lives_at_once(const struct choice *k, const struct work_team *t)
 {
 	uint64_t last_start_ns = 0, first_end_ns = UINT64_MAX;
 
-	array_each(const struct member, m, t->members, t->count) {
+	array_each(const struct team_member, m, t->members, t->count) {
 		const struct clock_map *clock = &k->context->model->machines[m->thread->image->machine].clock;
 		uint64_t start_ns = clock_map_ns(clock, m->thread->start_ticks),
 			 end_ns = clock_map_ns(clock, m->thread->end_ticks);
@@ -414,7 +414,7 @@ COMPARATOR(compare_stretches, struct work_stretch, order_of(a->start_ns, b->star
 
 /* What threads do in turn, because each needs what another one holds, cannot be shared out anew: half of the work of
  * those beside the one with most is done while others work, too. */
-static bool works_beside(const struct causality *causes, const struct team *t)
+static bool works_beside(const struct causality *causes, const struct work_team *t)
 {
 	const struct graph *g = &causes->graph;
 	SCOPED_MEMORY struct work_stretch *all = NULL;
@@ -435,14 +435,14 @@ static bool works_beside(const struct causality *causes, const struct team *t)
 	return (double)(sum_ns - any_ns) * 2 >= team_work(t) - t->longest->work_ns;
 }
 
-static void scale_to(const struct choice *k, const struct member *m, double work_ns, struct edit *edit)
+static void scale_to(const struct choice *k, const struct team_member *m, double work_ns, struct edit *edit)
 {
 	edit_scale_actor(edit, costs_causes(k->costs), m->actor,
 			 1 + (work_ns - m->work_ns) / costs_work(k->costs, m->actor));
 }
 
 /* Or if the one with most had no more than the others have on average: then there is less work in all. */
-static uint64_t high_of_balance(const struct choice *k, const struct team *t)
+static uint64_t high_of_balance(const struct choice *k, const struct work_team *t)
 {
 	struct saving saves;
 	SCOPED(edit) edit = {0};
@@ -456,7 +456,7 @@ static uint64_t high_of_balance(const struct choice *k, const struct team *t)
 static void balance_by_graph(const struct choice *k, const struct role *r, struct balance *ret)
 {
 	struct causality *causes = costs_causes(k->costs);
-	SCOPED(team) t = {0};
+	SCOPED(work_team) t = {0};
 	SCOPED(edit) edit = {0};
 	uint64_t high_ns;
 	double busy_ns;
@@ -482,14 +482,18 @@ static void balance_by_graph(const struct choice *k, const struct role *r, struc
 	/* The time for which the thread waited for a CPU stays. Who takes over from others does so while it would wait
 	 * for them, so that nobody waits longer for what it does already. */
 	edit_init(&edit, causes);
-	array_each(const struct member, m, t.members, t.count)
+	array_each(const struct team_member, m, t.members, t.count)
 		if (m->work_ns > t.mean_ns)
 			scale_to(k, m, t.mean_ns, &edit);
 	saving_find(causes, &edit, &ret->saves);
-	high_ns = high_of_balance(k, &t);
-	ret->saves.high_ns = high_ns > ret->saves.high_ns ? high_ns : ret->saves.high_ns;
 	ret->most_ns = (uint64_t)t.longest->work_ns;
 	ret->mean_ns = (uint64_t)t.mean_ns;
+	if (openmp_is_in(t.longest->thread->image)) { /* what a loop has to do stays the same */
+		fix_first_limit(&ret->saves, ret->most_ns - ret->mean_ns);
+	} else {
+		high_ns = high_of_balance(k, &t);
+		ret->saves.high_ns = high_ns > ret->saves.high_ns ? high_ns : ret->saves.high_ns;
+	}
 	ret->actor = &causes->actors[t.longest->actor];
 	ret->line = unequal_line(causes, &t);
 }

@@ -29,8 +29,8 @@ static void write_usage(struct writer_thread *t, uint32_t tid, uint64_t ms)
 	writer_usage(t, &(struct tf_usage){BEGIN + RUN_MS * MS, ms * MS, 0, tid, 0, 0, 0});
 }
 
-/* The main thread computes for 1 s, the other one for 400 ms. */
-static const char *summary_of(uint32_t main_stack, uint32_t thread_stack)
+/* The main thread computes for 1 s, the other one for 400 ms, and waits in a function of such a group. */
+static const char *summary_with(enum tf_group group, const char *wait, uint32_t main_stack, uint32_t thread_stack)
 {
 	struct writer_thread host, other;
 	uint16_t functions[MAIN_STRETCHES + THREAD_STRETCHES], f_wait;
@@ -42,7 +42,7 @@ static const char *summary_of(uint32_t main_stack, uint32_t thread_stack)
 		snprintf(name, sizeof(name), "call_%" PRIu32, i);
 		functions[i] = writer_function(&w, TF_GROUP_OSRT, name);
 	}
-	f_wait = writer_function(&w, TF_GROUP_OSRT, "sem_wait");
+	f_wait = writer_function(&w, group, wait);
 	writer_thread(&w, &host, 10, "main", 4 * TF_PAGE);
 	writer_python_code(&host, 1, 3, "/home/u/dir/train.py", "train");
 	writer_python_code(&host, 2, 20, "/home/u/dir/write.py", "write");
@@ -56,6 +56,11 @@ static const char *summary_of(uint32_t main_stack, uint32_t thread_stack)
 	write_usage(&other, 11, THREAD_MS);
 	writer_end(&w, TF_END_EXIT, 0, BEGIN + RUN_MS * MS);
 	return summarize(&w, "x.pillion");
+}
+
+static const char *summary_of(uint32_t main_stack, uint32_t thread_stack)
+{
+	return summary_with(TF_GROUP_OSRT, "sem_wait", main_stack, thread_stack);
 }
 
 Test(shared_lines, a_program_shares_work_out_to_the_thread_that_does_the_same)
@@ -72,4 +77,13 @@ Test(shared_lines, a_thread_that_does_other_things_has_no_work_of_the_program)
 
 	cr_expect_null(strstr(summary, "unequal work"), "%s", summary);
 	cr_expect(strstr(summary, "train.py:3 train"), "%s", summary);
+}
+
+/* The work of a loop is as much, however it is shared out: equal work saves the stated difference at most. */
+Test(shared_lines, a_team_of_openmp_saves_no_more_than_the_difference)
+{
+	const char *summary = summary_with(TF_GROUP_OPENMP, "omp_implicit_barrier", 1, 1);
+
+	cr_expect(strstr(summary, "main and thread writer have unequal work: one has 1.00 s, on average they have "
+				  "700 ms: train.py:3 train; saves 280 to 300 ms"), "%s", summary);
 }
