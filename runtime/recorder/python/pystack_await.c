@@ -7,9 +7,9 @@
 #include "runtime/recorder/loader/dso.h"
 #include "runtime/recorder/python/pystack_object.h"
 
-/* In builds with a GIL: in a type; in a coroutine, its frame, and before that the frame's state; in a frame, the depth
- * of its stack above the first local variable. */
-enum { TYPE_SIZE = 32, TYPE_BYTES = 40, FRAME_311 = 80, FRAME_312 = 72, STATE_TO_FRAME = 5, DEPTH = 64 };
+/* In builds with a GIL: in a coroutine, its frame, and before that the frame's state; in a frame, the depth of its
+ * stack above the first local variable. */
+enum { FRAME_311 = 80, FRAME_312 = 72, STATE_TO_FRAME = 5, DEPTH = 64 };
 /* The frame has stopped at an `await`, as coroutines do only there. The size of an object that has one reference. */
 enum { IS_SUSPENDED = -1, ONE_REFERENCE = 24, FIRST_WORD = 16, OBJECT_MOST = 256, WORD = 8 };
 /* run_until_complete(self, future) */
@@ -25,7 +25,7 @@ static const char *coroutine_of(const char *object, const char *coroutine_type)
 {
 	for (unsigned i = 0; i < 3 && is_object(object, FIRST_WORD); i++) {
 		const char *type = load_pointer(object, PYSTACK_TYPE);
-		uint64_t size = is_object(type, TYPE_BYTES) ? load_word(type, TYPE_SIZE) : 0;
+		uint64_t size = is_object(type, PYSTACK_TYPE_SIZE + WORD) ? load_word(type, PYSTACK_TYPE_SIZE) : 0;
 
 		if (type == coroutine_type)
 			return object;

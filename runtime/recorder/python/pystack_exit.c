@@ -9,11 +9,6 @@
 
 /* CALLER, STATE: how many words may have the exception. BASES: of a class that is derived from SystemExit. */
 enum { CALLER_WORDS = 32, STATE_WORDS = 40, MOST_BASES = 8, MOST_FRAMES = 1 << 16, UNIT = 8 };
-/* In builds with a GIL: in a type, an int, a traceback, and a frame object from 3.11 on. */
-enum { TYPE_FLAGS = 168, TYPE_BASE = 256, TYPE_BYTES = 264, INT_SIZE = 16, INT_DIGIT = 24, INT_BYTES = 28 };
-enum { TRACEBACK_NEXT = 16, TRACEBACK_FRAME = 24, TRACEBACK_INSTRUCTION = 32, TRACEBACK_BYTES = 40, OBJECT_FRAME = 24 };
-/* In an exception, from 3.11 on one word later: its traceback, and SystemExit's code. */
-enum { EXCEPTION_TRACEBACK = 32, EXCEPTION_CODE = 64, EXCEPTION_BYTES = 80 };
 enum { IS_INT = 1 << 24, INT_IS_ZERO = 1, INT_IS_NEGATIVE = 2, ANY_STATUS = 1 };
 
 struct system_exit {
@@ -27,9 +22,9 @@ static bool is_exit_type(const struct system_exit *e, const char *type)
 	for (unsigned i = 0; i < MOST_BASES && type && !((uintptr_t)type & 7); i++) {
 		if (type == e->exit_type)
 			return true;
-		if (!is_readable(type, TYPE_BYTES))
+		if (!is_readable(type, PYSTACK_TYPE_BYTES))
 			return false;
-		type = load_pointer(type, TYPE_BASE + e->layout->head);
+		type = load_pointer(type, PYSTACK_TYPE_BASE + e->layout->head);
 	}
 	return false;
 }
@@ -42,7 +37,7 @@ static bool has_type(const struct system_exit *e, const char *object, unsigned s
 
 static bool is_exit(const struct system_exit *e, const char *object)
 {
-	return object && !((uintptr_t)object & 7) && is_readable(object, EXCEPTION_BYTES + e->layout->head) &&
+	return object && !((uintptr_t)object & 7) && is_readable(object, PYSTACK_EXCEPTION_BYTES + e->layout->head) &&
 	       is_exit_type(e, object_type(e->layout, object));
 }
 
@@ -54,7 +49,8 @@ static bool find_in_caller(struct system_exit *e, uintptr_t frame)
 	if (!is_readable((const char *)frame, (CALLER_WORDS + 3) * sizeof(*words)))
 		return false;
 	for (unsigned i = 0; i < CALLER_WORDS; i++)
-		if (has_type(e, words[i + 2], TRACEBACK_BYTES, e->traceback_type) && is_exit_type(e, words[i])) {
+		if (has_type(e, words[i + 2], PYSTACK_TRACEBACK_BYTES, e->traceback_type) &&
+		    is_exit_type(e, words[i])) {
 			e->value = words[i + 1];
 			e->traceback = words[i + 2];
 			return true;
@@ -69,8 +65,8 @@ static bool find_in_state(struct system_exit *e)
 	for (unsigned i = 0; state && is_readable(state, STATE_WORDS * UNIT) && i < STATE_WORDS; i++)
 		if (is_exit(e, load_pointer(state, i * UNIT))) {
 			e->value = load_pointer(state, i * UNIT);
-			e->traceback = load_pointer(e->value, EXCEPTION_TRACEBACK + UNIT + e->layout->head);
-			return has_type(e, e->traceback, TRACEBACK_BYTES, e->traceback_type);
+			e->traceback = load_pointer(e->value, PYSTACK_EXCEPTION_TRACEBACK + UNIT + e->layout->head);
+			return has_type(e, e->traceback, PYSTACK_TRACEBACK_BYTES, e->traceback_type);
 		}
 	return false;
 }
@@ -84,16 +80,16 @@ static int exit_status(const struct system_exit *e)
 	uint32_t digit;
 
 	if (is_exit(e, code))
-		code = load_pointer(code, EXCEPTION_CODE + (l->version >= 0x30b ? UNIT : 0) + l->head);
+		code = load_pointer(code, PYSTACK_EXCEPTION_CODE + (l->version >= 0x30b ? UNIT : 0) + l->head);
 	if (!code || code == e->none)
 		return 0;
-	if ((uintptr_t)code & 7 || !is_readable(code, INT_BYTES + l->head))
+	if ((uintptr_t)code & 7 || !is_readable(code, PYSTACK_INT_BYTES + l->head))
 		return ANY_STATUS;
 	type = object_type(l, code);
-	if (!is_readable(type, TYPE_BYTES) || !(load_word(type, TYPE_FLAGS + l->head) & IS_INT))
+	if (!is_readable(type, PYSTACK_TYPE_BYTES) || !(load_word(type, PYSTACK_TYPE_FLAGS + l->head) & IS_INT))
 		return ANY_STATUS;
-	size = load_word(code, INT_SIZE + l->head);
-	digit = *(const uint32_t *)(code + INT_DIGIT + l->head);
+	size = load_word(code, PYSTACK_INT_SIZE + l->head);
+	digit = *(const uint32_t *)(code + PYSTACK_INT_DIGIT + l->head);
 	if (l->version >= 0x30c ? (size & 3) == INT_IS_ZERO : !size)
 		return 0;
 	return l->version >= 0x30c ? ((size & 3) == INT_IS_NEGATIVE ? -(int)digit : (int)digit)
@@ -103,12 +99,13 @@ static int exit_status(const struct system_exit *e)
 static bool traceback_frame(const struct system_exit *e, const char *traceback, struct pystack_frame *ret)
 {
 	const struct pystack_layout *l = e->layout;
-	const char *frame = load_pointer(traceback, TRACEBACK_FRAME + l->head);
-	int32_t offset = *(const int32_t *)(traceback + TRACEBACK_INSTRUCTION + l->head);
+	const char *frame = load_pointer(traceback, PYSTACK_TRACEBACK_FRAME + l->head);
+	int32_t offset = *(const int32_t *)(traceback + PYSTACK_TRACEBACK_INSTRUCTION + l->head);
 
 	if (l->version >= 0x30b)
-		frame = is_readable(frame, OBJECT_FRAME + UNIT + l->head) ? load_pointer(frame, OBJECT_FRAME + l->head)
-									  : NULL;
+		frame = is_readable(frame, PYSTACK_OBJECT_FRAME + UNIT + l->head)
+				? load_pointer(frame, PYSTACK_OBJECT_FRAME + l->head)
+				: NULL;
 	if (!frame || !is_readable(frame, PYSTACK_FRAME_BYTES) || offset < 0)
 		return false;
 	*ret = (struct pystack_frame){(const char *)(load_word(frame, l->code) & ~(uint64_t)l->tags), (uint32_t)offset,
@@ -122,11 +119,11 @@ static unsigned traceback_frames(const struct system_exit *e, struct pystack_fra
 	const char *at = e->traceback;
 	unsigned count = 0, skipped, i;
 
-	while (has_type(e, at, TRACEBACK_BYTES, e->traceback_type) && count++ < MOST_FRAMES)
-		at = load_pointer(at, TRACEBACK_NEXT + e->layout->head);
+	while (has_type(e, at, PYSTACK_TRACEBACK_BYTES, e->traceback_type) && count++ < MOST_FRAMES)
+		at = load_pointer(at, PYSTACK_TRACEBACK_NEXT + e->layout->head);
 	skipped = count > PYSTACK_FRAMES ? count - PYSTACK_FRAMES : 0;
 	at = e->traceback;
-	for (i = 0; i < count; i++, at = load_pointer(at, TRACEBACK_NEXT + e->layout->head))
+	for (i = 0; i < count; i++, at = load_pointer(at, PYSTACK_TRACEBACK_NEXT + e->layout->head))
 		if (i >= skipped && !traceback_frame(e, at, &ret[count - 1 - i]))
 			return 0;
 	return count - skipped;

@@ -11,7 +11,13 @@ enum { PYSTACK_FRAME_BYTES = 128, PYSTACK_CODE_BYTES = 232 };
 /* Offsets in objects of a build with a GIL: in any, in those of variable size, and in a str: its hash (-1: not computed
  * yet) and state. Without a GIL, an object begins with `head` more bytes. */
 enum { PYSTACK_TYPE = 8, PYSTACK_LENGTH = 16, PYSTACK_HASH = 24, PYSTACK_STATE = 32, PYSTACK_BYTES_DATA = 32 };
-
+/* In a type, an int, a traceback, a frame object from 3.11 on, and an exception, from 3.11 on one word later: its
+ * traceback, and SystemExit's code. */
+enum { PYSTACK_TYPE_SIZE = 32, PYSTACK_TYPE_FLAGS = 168, PYSTACK_TYPE_BASE = 256, PYSTACK_TYPE_BYTES = 264,
+       PYSTACK_INT_SIZE = 16, PYSTACK_INT_DIGIT = 24, PYSTACK_INT_BYTES = 28, PYSTACK_OBJECT_FRAME = 24,
+       PYSTACK_TRACEBACK_NEXT = 16, PYSTACK_TRACEBACK_FRAME = 24, PYSTACK_TRACEBACK_INSTRUCTION = 32,
+       PYSTACK_TRACEBACK_BYTES = 40, PYSTACK_EXCEPTION_TRACEBACK = 32, PYSTACK_EXCEPTION_CODE = 64,
+       PYSTACK_EXCEPTION_BYTES = 80 };
 
 /* Offsets in bytes; PYSTACK_NONE: absent in this version. */
 struct pystack_layout {
