@@ -181,19 +181,17 @@ static bool team_saving(const struct choice *k, const struct work_team *t, uint6
 static void team_line(struct choice *k, const struct work_team *t, struct fix_first_cause *cause)
 {
 	const struct role *roles[2] = {t->threads, t->starter};
-	struct spine_time *times = mem_alloc((t->threads->stack_count + t->starter->stack_count + 1) * sizeof(*times));
+	SCOPED_MEMORY struct spine_time *times =
+		mem_alloc((t->threads->stack_count + t->starter->stack_count + 1) * sizeof(*times));
 	struct spine spine;
 	const struct spine_frame *place;
 	size_t count = 0;
-	bool is_found;
 
 	for (size_t i = 0; i < 2; i++)
 		array_each(const struct role_stack, s, roles[i]->stacks, roles[i]->stack_count)
 			if (&k->partition->threads[s->thread] == t->longest->thread && is_of_team(k, s))
 				times[count++] = (struct spine_time){own_stack_of(&k->own, s->image, s->stack), s->ns};
-	is_found = spine_of_calls(&k->own, times, count, &spine);
-	free(times);
-	if (!is_found)
+	if (!spine_of_calls(&k->own, times, count, &spine))
 		return;
 	place = &spine.frames[spine.count - 1];
 	cause->line = fix_first_place_line(k, place);
@@ -397,11 +395,9 @@ static bool lives_at_once(const struct choice *k, const struct work_team *t)
 
 	array_each(const struct team_member, m, t->members, t->count) {
 		const struct clock_map *clock = &k->context->model->machines[m->thread->image->machine].clock;
-		uint64_t start_ns = clock_map_ns(clock, m->thread->start_ticks),
-			 end_ns = clock_map_ns(clock, m->thread->end_ticks);
 
-		last_start_ns = start_ns > last_start_ns ? start_ns : last_start_ns;
-		first_end_ns = end_ns < first_end_ns ? end_ns : first_end_ns;
+		last_start_ns = larger_of(clock_map_ns(clock, m->thread->start_ticks), last_start_ns);
+		first_end_ns = smaller_of(clock_map_ns(clock, m->thread->end_ticks), first_end_ns);
 	}
 	return last_start_ns < first_end_ns;
 }
@@ -458,7 +454,6 @@ static void balance_by_graph(const struct choice *k, const struct role *r, struc
 	struct causality *causes = costs_causes(k->costs);
 	SCOPED(work_team) t = {0};
 	SCOPED(edit) edit = {0};
-	uint64_t high_ns;
 	double busy_ns;
 	bool is_at_once;
 
@@ -488,12 +483,10 @@ static void balance_by_graph(const struct choice *k, const struct role *r, struc
 	saving_find(causes, &edit, &ret->saves);
 	ret->most_ns = (uint64_t)t.longest->work_ns;
 	ret->mean_ns = (uint64_t)t.mean_ns;
-	if (openmp_is_in(t.longest->thread->image)) { /* what a loop has to do stays the same */
+	if (openmp_is_in(t.longest->thread->image)) /* what a loop has to do stays the same */
 		fix_first_limit(&ret->saves, ret->most_ns - ret->mean_ns);
-	} else {
-		high_ns = high_of_balance(k, &t);
-		ret->saves.high_ns = high_ns > ret->saves.high_ns ? high_ns : ret->saves.high_ns;
-	}
+	else
+		ret->saves.high_ns = larger_of(high_of_balance(k, &t), ret->saves.high_ns);
 	ret->actor = &causes->actors[t.longest->actor];
 	ret->line = unequal_line(causes, &t);
 }
