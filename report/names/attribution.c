@@ -243,22 +243,17 @@ bool attribution_runs_python(struct symbols *s, const struct image *image, uint3
 	return count; /* the stack was not walked up to the loop */
 }
 
-static bool is_users_file(const char *file)
-{
-	return !attribution_is_library(file);
-}
-
 /* The text of `python -c` and what a library gives to exec(), as Triton its launchers, both are "<string>". */
 static enum python_rank rank_of_file(const char *file)
 {
-	if (!is_users_file(file))
+	if (attribution_is_library(file))
 		return PYTHON_UNWANTED;
 	return attribution_is_generated(file) ? PYTHON_FALLBACK : PYTHON_WANTED;
 }
 
 static enum python_rank rank_without_generated(const char *file)
 {
-	return is_users_file(file) && !attribution_is_generated(file) ? PYTHON_WANTED : PYTHON_UNWANTED;
+	return !attribution_is_library(file) && !attribution_is_generated(file) ? PYTHON_WANTED : PYTHON_UNWANTED;
 }
 
 bool attribution_is_worker(const struct image *image)
@@ -271,7 +266,7 @@ bool attribution_is_worker(const struct image *image)
 static bool is_users_python(struct attribution *c, struct symbol_frame *f)
 {
 	symbols_name(c->symbols, f);
-	return f->line->file && is_users_file(f->line->file);
+	return f->line->file && !attribution_is_library(f->line->file);
 }
 
 bool attribution_is_header(const char *file)
