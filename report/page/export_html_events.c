@@ -294,10 +294,7 @@ static bool is_more(uint64_t arg)
 
 static bool has_more(const struct nvtx_range *r)
 {
-	for (uint32_t i = 0; i < r->args_count; i++)
-		if (is_more(r->args[i]))
-			return true;
-	return false;
+	return array_find(arg, r->args, r->args_count, is_more(*arg)) != NULL;
 }
 
 /* 0 and 1 are used by others */

@@ -24,10 +24,7 @@ struct products {
 
 static bool is_misaligned(const int64_t *sizes, unsigned int multiple)
 {
-	for (int i = 0; i < 3; i++)
-		if (sizes[i] % multiple)
-			return true;
-	return false;
+	return array_find(size, sizes, 3, *size % multiple) != NULL;
 }
 
 static int64_t rounded_up(int64_t size, int64_t multiple)

@@ -6,19 +6,9 @@
 #include "report/base/table/aggregate.h"
 #include "report/causes/mpi/mpi_wait.h"
 
-static bool has_variable(const struct image *image, const char *name)
-{
-	size_t length = strlen(name);
-
-	for (const char *v = image->variables; v && *v; v += strlen(v) + 1)
-		if (!strncmp(v, name, length) && v[length] == '=')
-			return true;
-	return false;
-}
-
 int64_t mpi_proc_null(const struct image *image)
 {
-	return has_variable(image, "OMPI_COMM_WORLD_RANK") ? -2 : has_variable(image, "PMI_RANK") ? -1 : 0;
+	return image_variable(image, "OMPI_COMM_WORLD_RANK") ? -2 : image_variable(image, "PMI_RANK") ? -1 : 0;
 }
 
 /* ---- jobs ---- */

@@ -96,10 +96,8 @@ static bool is_host(const struct rank_set *s)
 	size_t machine = d->lanes[s->lanes[0]].image->machine;
 	size_t there = array_sum(lane, d->lanes, d->lane_count, lane->image->machine == machine);
 
-	for (size_t i = 0; i < s->count; i++)
-		if (d->lanes[s->lanes[i]].image->machine != machine)
-			return false;
-	return there == s->count && there > 1 && there < d->lane_count;
+	return there == s->count && there > 1 && there < d->lane_count &&
+	       !array_find(lane, s->lanes, s->count, d->lanes[*lane].image->machine != machine);
 }
 
 void rank_set_name(struct rank_set *s, struct rank_cause *ret)

@@ -232,10 +232,7 @@ static bool is_memory_info_call(const struct event *e, const struct function *f)
 {
 	const uint32_t kinds = 1u << TF_ARG_MEMORY | 1u << TF_ARG_RESULT | 1u << TF_ARG_DEVICE | 1u << TF_ARG_LEFT;
 
-	for (uint32_t i = 0; i < e->args_count; i++)
-		if (kinds & 1u << tf_arg_kind(e->args[i]))
-			return true;
-	return f->kind.cuda & CUDA_RESET;
+	return f->kind.cuda & CUDA_RESET || array_find(arg, e->args, e->args_count, kinds & 1u << tf_arg_kind(*arg));
 }
 
 static void replay_one(struct memory_replay *r, const struct merge_event *g)

@@ -199,10 +199,8 @@ static const struct named_argument transposed[] = {
 /* The argument with this name, or without a name at this position; NULL: there is none. */
 static const struct marker_argument *argument_of(const struct arguments *a, const char *name, size_t position)
 {
-	for (size_t i = 0; i < a->count; i++)
-		if (operator_is_one_of(&a->items[i].name, name))
-			return &a->items[i];
-	return position < a->count && !a->items[position].name.length ? &a->items[position] : NULL;
+	return array_find(item, a->items, a->count, operator_is_one_of(&item->name, name))
+	       ?: position < a->count && !a->items[position].name.length ? &a->items[position] : NULL;
 }
 
 static void add_sizes(struct operator_call *c, const struct shape *s)

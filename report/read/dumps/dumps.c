@@ -151,10 +151,7 @@ static void read_line(struct dumps *d, const char *text, size_t size, struct ins
 
 static bool is_blank(const char *text, size_t size)
 {
-	for (size_t i = 0; i < size; i++)
-		if (!isspace((unsigned char)text[i]))
-			return false;
-	return true;
+	return !array_find(c, text, size, !isspace((unsigned char)*c));
 }
 
 /* `line` is the first one after `skipped` empty ones. */

@@ -67,10 +67,10 @@ static void counter_row(const struct report_context *c, const struct counter_ser
 /* A capture range is the same for all processes of a run. */
 static const struct ranges *ranges_of_machine(const struct model *m, size_t machine)
 {
-	for (size_t i = 0; i < m->image_count; i++)
-		if (m->images[i].machine == machine && m->images[i].ranges)
-			return m->images[i].ranges;
-	return NULL;
+	const struct image *found = array_find(image, m->images, m->image_count,
+					       image->machine == machine && image->ranges);
+
+	return found ? found->ranges : NULL;
 }
 
 static void range_rows(const struct report_context *c, const struct counter_series *s, struct table *table)

@@ -126,11 +126,9 @@ static void database_kernel_name(const void *source, uint32_t name, struct buffe
 static const struct device_properties *database_device(void *source, uint32_t device)
 {
 	const struct database *d = source;
+	const struct database_device *found = array_find(one, d->devices, d->device_count, one->id == device);
 
-	for (size_t i = 0; i < d->device_count; i++)
-		if (d->devices[i].id == device)
-			return &d->devices[i].properties;
-	return NULL;
+	return found ? &found->properties : NULL;
 }
 
 /* Clocks are in Hz there, the bandwidth in bytes per second. */

@@ -268,8 +268,8 @@ void ops_visit(const struct report_context *c, void *context, ops_visit_kernel *
 
 bool ops_may_know_work(const struct model *m)
 {
-	for (size_t i = 0; i < m->image_count; i++)
-		if (trace_bits(m->images[i].trace).groups & (1u << TF_GROUP_CUBLAS | 1u << TF_GROUP_CUDNN))
-			return true;
-	return nvtx_has_operators(m);
+	const uint32_t groups = 1u << TF_GROUP_CUBLAS | 1u << TF_GROUP_CUDNN;
+
+	return array_find(image, m->images, m->image_count, trace_bits(image->trace).groups & groups) ||
+	       nvtx_has_operators(m);
 }
