@@ -290,10 +290,9 @@ static void price_frames(struct choice *k, const struct spine *spine, bool is_fo
  * algebra is as fast as its library, so that the part beside it is what can be made faster. */
 static uint64_t worth_of(const struct role *r, const struct spine *spine, const struct saving *saves)
 {
-	uint64_t ns = 0, cpu_ns = spine->frames[0].ns, most;
+	uint64_t ns = array_sum(call, r->calls, r->call_count, call->kind == BLOCKED_GPU ? call->ns : 0),
+		 cpu_ns = spine->frames[0].ns, most;
 
-	for (size_t i = 0; i < r->call_count; i++)
-		ns += r->calls[i].kind == BLOCKED_GPU ? r->calls[i].ns : 0;
 	ns = role_wall_ns(r, ns);
 	most = ns < saves->saved_ns ? saves->saved_ns - ns : 0;
 	most = ns ? smaller_of(most, role_wall_ns(r, cpu_ns)) : most;
@@ -303,11 +302,7 @@ static uint64_t worth_of(const struct role *r, const struct spine *spine, const 
 /* Time in which a role waits for its input or its clients. */
 static uint64_t input_ns(const struct choice *k, const struct role *r)
 {
-	uint64_t ns = 0;
-
-	array_each(const struct role_call, call, r->calls, r->call_count)
-		ns += input_of_wait(k->context, r, call) ? call->ns : 0;
-	return ns;
+	return array_sum(call, r->calls, r->call_count, input_of_wait(k->context, r, call) ? call->ns : 0);
 }
 
 /* What waits for input stays as it is, whatever waits. */

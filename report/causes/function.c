@@ -375,12 +375,10 @@ static double slowness(const struct causality *s)
 /* The time of samples in what is below the function. */
 static double sampled_below(const struct causality *s, const float *shares)
 {
-	double ns = 0;
-
-	array_each(const struct editable_stack, stack, s->editables.stacks, s->editables.stack_count)
-		if (s->editables.items[stack->what].kind == EDITABLE_CPU)
-			ns += (double)stack->ns * (double)shares[stack->what];
-	return ns;
+	return array_sum(stack, s->editables.stacks, s->editables.stack_count,
+			 s->editables.items[stack->what].kind == EDITABLE_CPU
+				 ? (double)stack->ns * (double)shares[stack->what]
+				 : 0);
 }
 
 void function_interval(uint64_t ns, struct saving *ret)

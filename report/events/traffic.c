@@ -104,11 +104,9 @@ static void count_traffic(void *context, const struct traffic *traffic)
 struct traffic_counts traffic_counts(const struct trace *t)
 {
 	struct traffic_counting c = {.trace = t};
-	uint64_t all = 0;
+	uint64_t all = array_sum(counter, t->counters, t->counter_count,
+				 traffic_is_counted(t, counter->function) ? counter->sum.calls : 0);
 
-	for (size_t i = 0; i < t->counter_count; i++)
-		if (traffic_is_counted(t, t->counters[i].function))
-			all += t->counters[i].sum.calls;
 	traffic_each(t, count_traffic, &c);
 	return (struct traffic_counts){.without_file = rest_of(all, c.with_file), .of_paths = c.of_paths};
 }

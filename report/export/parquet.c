@@ -385,12 +385,10 @@ static void write_footer(struct parquet *p)
 {
 	static const char made_by[] = "pillion version " PILLION_VERSION;
 	SCOPED(buffer) b = {0};
-	int64_t rows = 0;
+	int64_t rows = (int64_t)array_sum(group, p->groups, p->group_count, (uint64_t)group->rows);
 	uint32_t size;
 	int last = 0;
 
-	for (size_t i = 0; i < p->group_count; i++)
-		rows += p->groups[i].rows;
 	field_number(&b, &last, 1, THRIFT_I32, 2);
 	field_list(&b, &last, 2, THRIFT_STRUCT, p->schema->count + 1);
 	add_schema(&b, p->schema);

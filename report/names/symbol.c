@@ -317,14 +317,11 @@ static size_t add_python(struct symbols *s, const struct image *image, struct py
 static size_t bare_evaluations(const struct python_side *p, const struct symbol_frame *native, size_t count)
 {
 	const struct tf_python_frame *last = p->count ? &p->frames[p->count - 1] : NULL;
-	size_t evaluations = 0, entries = 0;
 
 	if (!last || (!last->code && !(last->place & TF_PYTHON_ENTRY))) /* the end of an invocation */
 		return 0;
-	evaluations += array_sum(one, native, count, symbol_is_evaluation(one->line->function));
-	for (size_t i = 0; i < p->count; i++)
-		entries += (p->frames[i].place & TF_PYTHON_ENTRY) != 0;
-	return evaluations > entries ? evaluations - entries : 0;
+	return rest_of(array_sum(one, native, count, symbol_is_evaluation(one->line->function)),
+		       array_sum(frame, p->frames, p->count, (frame->place & TF_PYTHON_ENTRY) != 0));
 }
 
 /* Python frames without a native frame, because the unwinder stopped early, are put below the native frames, after a

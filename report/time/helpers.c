@@ -60,15 +60,14 @@ static bool has_ended(const struct thread_time *t)
 
 static bool is_idle_thread(const struct thread_time *t)
 {
-	uint64_t waits = t->unexplained_ns;
+	uint64_t waits;
 	bool ended = has_ended(t);
 
 	if (!t->cpu_is_known || t->cpu_ns * 100 >= t->lifetime_ns * IDLE_CPU ||
 	    t->blocked_ns * 100 < t->lifetime_ns * IDLE_BLOCKED)
 		return false;
-	for (size_t i = 0; i < t->blocked.count; i++)
-		if (is_wait_for_work(t->blocked.calls[i].kind, ended))
-			waits += t->blocked.calls[i].blocked_ns;
+	waits = t->unexplained_ns + array_sum(call, t->blocked.calls, t->blocked.count,
+					      is_wait_for_work(call->kind, ended) ? call->blocked_ns : 0);
 	return waits * 100 >= t->blocked_ns * IDLE_WAIT;
 }
 

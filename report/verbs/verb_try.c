@@ -64,11 +64,9 @@ COMPARATOR(by_size, double, (*a > *b) - (*a < *b))
 static void add_side(struct table *table, const struct trying *t, int side, const struct trial *trial)
 {
 	const uint32_t runs = t->line->runs;
-	double *times = t->times + (uint32_t)side * runs, squares = 0;
-	double mean = array_sum(time, times, runs, *time / runs);
+	double *times = t->times + (uint32_t)side * runs, mean = array_sum(time, times, runs, *time / runs);
+	double squares = array_sum(time, times, runs, (*time - mean) * (*time - mean));
 
-	for (uint32_t i = 0; i < runs; i++)
-		squares += (times[i] - mean) * (times[i] - mean);
 	qsort(times, runs, sizeof(*times), by_size);
 	table_cells(table, sides[side], runs, mean, (times[(runs - 1) / 2] + times[runs / 2]) / 2, (uint64_t)times[0],
 		    (uint64_t)times[runs - 1], sqrt(squares / (runs - 1)));

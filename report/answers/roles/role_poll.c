@@ -26,24 +26,20 @@ static uint64_t polls_in_short_calls(const struct report_context *c, const struc
 /* In recorded calls: the time of a call in which its thread was neither blocked nor, perhaps, runnable. */
 static uint64_t polls_in_recorded_calls(const struct thread_time *t)
 {
-	uint64_t ns = 0;
+	uint64_t ns = array_sum(c, t->blocked.calls, t->blocked.count,
+				c->function->kind.does & FUNCTION_POLLS ? rest_of(c->total_ns, c->blocked_ns) : 0);
 
-	array_each(const struct blocked_call, c, t->blocked.calls, t->blocked.count)
-		if (c->function->kind.does & FUNCTION_POLLS && c->total_ns > c->blocked_ns)
-			ns += c->total_ns - c->blocked_ns;
-	return ns > t->delay_ns ? ns - t->delay_ns : 0;
+	return rest_of(ns, t->delay_ns);
 }
 
 /* In calls of MPI and NCCL, which poll for their peers; the calls that they make inside are not counted again. Of a
  * sampled thread role_line.c knows it from the stacks. */
 static uint64_t polls_in_messages(const struct thread_time *t)
 {
-	uint64_t ns = 0;
-
-	array_each(const struct blocked_call, c, t->blocked.calls, t->blocked.count)
-		if ((c->kind == BLOCKED_MPI || c->kind == BLOCKED_NCCL) && c->total_ns > c->blocked_ns)
-			ns += c->total_ns - c->blocked_ns;
-	return t->thread && t->thread->samples ? 0 : ns;
+	if (t->thread && t->thread->samples)
+		return 0;
+	return array_sum(c, t->blocked.calls, t->blocked.count,
+			 c->kind == BLOCKED_MPI || c->kind == BLOCKED_NCCL ? rest_of(c->total_ns, c->blocked_ns) : 0);
 }
 
 uint64_t role_polls(const struct report_context *c, const struct thread_time *t, bool *ret_only)

@@ -359,8 +359,7 @@ static double start_share(struct rules *r)
 		if (!attribution_is_worker(process_last_image(r->context->model, role->process)))
 			continue;
 		all_ns += role->cpu_ns;
-		list_each(const struct role_call, line, &role->lines)
-			work_ns += line->is_users ? line->ns : 0;
+		work_ns += array_sum(line, role->lines.items, role->lines.count, line->is_users ? line->ns : 0);
 		array_each(const struct role_call, call, role->calls, role->call_count) {
 			if (role_call_waits(role, call->kind, call->ns, call->count))
 				continue;

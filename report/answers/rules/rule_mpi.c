@@ -110,26 +110,20 @@ static bool is_message(const struct cause *c)
 /* How long the second rank waited for messages of the first one: what delays both in turn is not the fault of one. */
 static uint64_t waits_back(const struct mpi_causes *all, const struct cause *of)
 {
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < all->count; i++)
-		if (is_message(&all->items[i]) &&
-		    all->items[i].longest.waiting.image == of->longest.late.image &&
-		    all->items[i].longest.late.image == of->longest.waiting.image)
-			sum += all->items[i].ns;
-	return sum;
+	return array_sum(one, all->items, all->count,
+			 is_message(one) && one->longest.waiting.image == of->longest.late.image &&
+					 one->longest.late.image == of->longest.waiting.image
+				 ? one->ns
+				 : 0);
 }
 
 /* How long the main thread of the process was runnable without a CPU. */
 static uint64_t delay_of(struct rules *r, const struct image *image)
 {
 	const struct partition *p = &rules_time(r)->partition;
-	uint64_t sum = 0;
 
-	for (size_t i = 0; i < p->count; i++)
-		if (p->threads[i].process == image->process && p->threads[i].origin == THREAD_MAIN)
-			sum += p->threads[i].delay_ns;
-	return sum;
+	return array_sum(t, p->threads, p->count,
+			 t->process == image->process && t->origin == THREAD_MAIN ? t->delay_ns : 0);
 }
 
 /* What is left of the waits when the job is run with enough CPUs. */

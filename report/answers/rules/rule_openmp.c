@@ -14,12 +14,8 @@ enum { ROWS = 50, IMBALANCE_PERCENT = 5 };
 static uint64_t delay_of(struct rules *r, const struct image *image)
 {
 	const struct partition *p = &rules_time(r)->partition;
-	uint64_t sum = 0;
 
-	for (size_t i = 0; i < p->count; i++)
-		if (p->threads[i].process == image->process)
-			sum += p->threads[i].delay_ns;
-	return sum;
+	return array_sum(t, p->threads, p->count, t->process == image->process ? t->delay_ns : 0);
 }
 
 static void add_place(const struct openmp_place *p, struct finding *f)

@@ -251,11 +251,9 @@ static bool has_computing_threads(const struct os_calls *o, size_t process)
 {
 	const struct partition *p = &rules_time(o->rules)->partition;
 	uint64_t wall = recorded_wall(o->rules->context->model, &o->rules->context->model->processes[process]);
-	size_t count = 0;
 
-	for (size_t i = 0; i < p->count; i++)
-		count += p->threads[i].process == process && p->threads[i].cpu_ns * 100 >= wall * COMPUTES_PERCENT;
-	return count >= 2;
+	return array_sum(t, p->threads, p->count,
+			 t->process == process && t->cpu_ns * 100 >= wall * COMPUTES_PERCENT) >= 2;
 }
 
 /* What it cost the process; 0: less than the rule reports. */

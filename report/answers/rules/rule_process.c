@@ -11,11 +11,9 @@ enum { PROCESSES = 50, FOUND_PERCENT = 10, CPU_PERCENT = 40, ROWS = 20 };
 /* Whether starting is what the job does: the CPU time of the short processes is much of that of all. */
 static bool is_most(const struct job_time *t, size_t processes, uint64_t short_ns)
 {
-	uint64_t all = 0;
+	uint64_t all = array_sum(process, t->partition.processes, processes,
+				 process->cpu_ns != TF_USAGE_UNKNOWN ? process->cpu_ns : 0);
 
-	for (size_t i = 0; i < processes; i++)
-		if (t->partition.processes[i].cpu_ns != TF_USAGE_UNKNOWN)
-			all += t->partition.processes[i].cpu_ns;
 	return short_ns * 100 >= all * CPU_PERCENT;
 }
 

@@ -262,11 +262,7 @@ static void summary_in_progress(const struct model *m, const struct partition *p
 
 static size_t count_lines(const struct buffer *b)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < b->size; i++)
-		n += b->data[i] == '\n';
-	return n;
+	return array_sum(c, b->data, b->size, *c == '\n');
 }
 
 /* In output order. */

@@ -69,12 +69,8 @@ static bool records_mpi(const struct trace *t)
 static uint64_t main_cpu(struct rules *r, const struct image *image)
 {
 	const struct partition *p = &rules_time(r)->partition;
-	uint64_t sum = 0;
 
-	for (size_t i = 0; i < p->count; i++)
-		if (p->threads[i].image == image && p->threads[i].origin == THREAD_MAIN)
-			sum += p->threads[i].cpu_ns;
-	return sum;
+	return array_sum(t, p->threads, p->count, t->image == image && t->origin == THREAD_MAIN ? t->cpu_ns : 0);
 }
 
 /* Whether ranks spend time in MPI whose calls are not recorded. MPI polls, so that without samples it is not known
@@ -187,10 +183,8 @@ bool summary_next(struct rules *r, bool computes, bool is_large, struct buffer *
 	const struct roles *roles = &rules_time(r)->roles;
 	SCOPED(buffer) words = {0};
 	bool lacks_samples, lacks_messages = lacks_mpi(r, is_large, &words), jax = lacks_jax(r->context->model);
-	uint64_t cpu_ns = 0;
+	uint64_t cpu_ns = array_sum(role, roles->items, roles->count, role->cpu_ns);
 
-	for (size_t i = 0; i < roles->count; i++)
-		cpu_ns += roles->items[i].cpu_ns;
 	lacks_samples = !has_asked_for_samples(r->context->model) &&
 			(computes || (cpu_ns && !samples_any(r->context->model) &&
 				      cpu_ns * 100 >= roles->wall_ns * SAMPLES_PERCENT));

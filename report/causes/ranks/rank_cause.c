@@ -88,12 +88,12 @@ static void choose(struct cause_choice *c, enum cause_level level)
 
 	c->ns = 0;
 	for (size_t i = 0; i < d->part_count; i++) {
-		double sum = 0;
+		double sum;
 
 		if (d->parts[i].group != c->group || excess(&d->parts[i]) <= 0)
 			continue;
-		for (size_t k = 0; k < d->part_count; k++)
-			sum += is_alike(&d->parts[i], &d->parts[k], level) ? excess(&d->parts[k]) : 0;
+		sum = array_sum(part, d->parts, d->part_count,
+				is_alike(&d->parts[i], part, level) ? excess(part) : 0);
 		if (sum > c->ns) {
 			c->ns = sum;
 			first = i;

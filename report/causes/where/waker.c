@@ -379,12 +379,8 @@ static void add_look(const struct where_place *p, const struct look *l, struct s
 void where_find_stuck(struct where_place *p)
 {
 	size_t count = p->count;
-	struct stuck_node *nodes;
+	struct stuck_node *nodes = stuck_new(count + array_sum(look, p->looks, p->look_count, look->count));
 
-	for (size_t i = 0; i < p->look_count; i++)
-		count += p->looks[i].count;
-	nodes = stuck_new(count);
-	count = p->count;
 	for (size_t i = 0; i < p->look_count; i++) {
 		add_look(p, &p->looks[i], nodes, count);
 		count += p->looks[i].count;

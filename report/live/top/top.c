@@ -277,10 +277,9 @@ static void places_read(struct top *t)
 
 static void say_unread(struct top *t)
 {
-	uint64_t bytes = 0;
+	uint64_t bytes = array_sum(image, t->model.images, t->model.image_count,
+				   image->trace ? image->trace->unread_bytes : 0);
 
-	for (size_t i = 0; i < t->model.image_count; i++)
-		bytes += t->model.images[i].trace ? t->model.images[i].trace->unread_bytes : 0;
 	if (bytes)
 		texts_add(&t->notes,
 			  "%.0f MB of what was recorded earlier were not read: what was defined there has no name",

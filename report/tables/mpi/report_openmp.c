@@ -62,13 +62,12 @@ static void place_row(const struct openmp_place *p, double wait_ns, struct table
 void report_openmp_wait_sum(const struct report_context *c, struct table *table)
 {
 	SCOPED(openmp_places) places = {0};
-	double wait_ns = 0;
+	double wait_ns;
 
 	openmp_places_find(c, &places);
 	table_has(table, COL_TIME_PERCENT, COL_TOTAL_WAIT_NS, COL_LOST_NS, COL_INSTANCES, COL_THREADS,
 		  COL_TOTAL_TIME_NS, COL_LOAD_BALANCE_PERCENT, COL_PID, COL_KIND, COL_LINE, COL_LATE_THREAD);
-	for (size_t i = 0; i < places.count; i++)
-		wait_ns += (double)places.items[i].wait_ns;
+	wait_ns = array_sum(place, places.items, places.count, (double)place->wait_ns);
 	for (size_t i = 0; i < places.count; i++)
 		place_row(&places.items[i], wait_ns > 0 ? wait_ns : 1, table);
 	if (!table_rows(table))

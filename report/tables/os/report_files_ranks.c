@@ -166,8 +166,8 @@ void report_files_rank_sum(const struct report_context *c, struct table *table)
 	file_calls_read(f, c);
 	files_spread(&r);
 	aggregate_sort_by(&f->paths, files_by_time);
-	for (size_t i = 0; i < f->paths.count; i++)
-		all += f->paths.rows[i].more ? (double)((struct ranked_file *)f->paths.rows[i].more)->ns : 0;
+	all = array_sum(path, f->paths.rows, f->paths.count,
+			path->more ? (double)((const struct ranked_file *)path->more)->ns : 0);
 	for (size_t i = 0; i < f->paths.count && f->paths.rows[i].more; i++)
 		file_row(&r, f->paths.rows[i].more, file_path(f, (uint32_t)i), all, table);
 	free(r.shares);

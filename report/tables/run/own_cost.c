@@ -121,15 +121,13 @@ void own_cost_detail(const struct own_cost *c, struct buffer *ret)
 
 void own_cost_line(const struct model *m, const struct own_cost *c, struct buffer *ret)
 {
-	uint64_t launcher_ns = 0;
+	uint64_t launcher_ns = array_sum(run, m->runs, m->run_count, run->cost.launcher_ns);
 
 	buffer_print(ret, "%.3f ms own overhead", own_cost_ns(c) / 1e6);
 	if (!c->is_known)
 		buffer_text(ret, " in slow paths");
 	else if (own_cost_ns(c) > 0)
 		buffer_print(ret, " (+-%.0f %%)", error_percent(c));
-	for (size_t i = 0; i < m->run_count; i++)
-		launcher_ns += m->runs[i].cost.launcher_ns;
 	if (launcher_ns)
 		buffer_print(ret, ", %.3f ms of the launcher", (double)launcher_ns / 1e6);
 }
