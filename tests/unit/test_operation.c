@@ -101,7 +101,8 @@ Test(operation, a_product_by_its_layouts)
 
 	cr_expect_eq(operation_flops(&FUNCTION(CUBLAS, cublasLtMatmul), &plain), 420);
 	cr_expect_eq(operation_flops(&FUNCTION(CUBLAS, cublasLtMatmulAlgoGetHeuristic), &plain), 0);
-	cr_expect_eq(operation_flops(&FUNCTION(CUBLAS, cublasLtMatmul), &transposed), 4 * 60, "complex, once, without D");
+	cr_expect_eq(operation_flops(&FUNCTION(CUBLAS, cublasLtMatmul), &transposed), 4 * 60,
+		     "complex, once, without D");
 }
 
 Test(operation, products_of_special_matrices)
@@ -110,7 +111,8 @@ Test(operation, products_of_special_matrices)
 	struct tf_operation op = of(5, fields, (const int64_t[]){3, 5, 7, 0, 2});
 
 	cr_expect_eq(operation_flops(&FUNCTION(CUBLAS, cublasSgemv), &op), 2 * 3 * 5 * 2);
-	cr_expect_eq(operation_flops(&FUNCTION(CUBLAS, cublasSsymm), &op), 2 * 3 * 5 * 3, "the left one is a square of M");
+	cr_expect_eq(operation_flops(&FUNCTION(CUBLAS, cublasSsymm), &op), 2 * 3 * 5 * 3,
+		     "the left one is a square of M");
 	cr_expect_eq(operation_flops(&FUNCTION(CUBLAS, cublasSsyr2k), &op), 2 * 5 * 5 * 7);
 	cr_expect_eq(operation_flops(&FUNCTION(CUBLAS, cublasCherk), &op), 4 * 5 * 6 * 7);
 }

@@ -48,7 +48,8 @@ static bool is_loaded(const char *library, const char *function, int *ret_versio
 	char path[PATH_MAX] = "";
 	int version = 0;
 	bool is_there = !doctor_child(answer, &q, false, &output) &&
-			sscanf(buffer_string(&output), "%d %4095[^\n]", ret_version ? ret_version : &version, path) == 2;
+			sscanf(buffer_string(&output), "%d %4095[^\n]", ret_version ? ret_version : &version,
+			       path) == 2;
 
 	buffer_clear(ret_path);
 	buffer_text(ret_path, path);

@@ -156,8 +156,9 @@ static void number_kernels(struct ops *o)
 			continue;
 		buffer_clear(&text);
 		o->kernel_name(o->source, op->name, &text);
-		op->nth = kernel_is_product(buffer_string(&text)) ? (*map_put(&of_marker, op->marker, op->replay, NULL))++
-							   : SIZE_MAX;
+		op->nth = SIZE_MAX;
+		if (kernel_is_product(buffer_string(&text)))
+			op->nth = (*map_put(&of_marker, op->marker, op->replay, NULL))++;
 	}
 }
 
