@@ -183,6 +183,54 @@ Test(wait, wakers_have_the_other_end)
 	cr_expect_str_eq(wakers(10, true), "?");
 }
 
+/* The kernel may notify a process by its eventfd if it has a device or asynchronous operations. */
+Test(wait, an_eventfd_may_be_of_a_device)
+{
+	static const struct {
+		const char *link, *wakers;
+	} cases[] = {{"/data", "1"},	   {"/dev/pts/3", "1"},	  {"/dev/shm/x", "1"},	  {"/dev/null", "1"},
+		     {"/dev/tty", "1"},	   {"/dev/urandom", "1"}, {"/dev/nvidia0", "?"}, {"/dev/tty1", "?"},
+		     {"anon_inode:[io_uring]", "?"}};
+	struct look_module aio = {.path = (char *)"/[aio]"}, other = {.path = (char *)"/usr/lib/libc.so.6"};
+
+	open_one(SELF, 3, "r", "anon_inode:[eventfd] id 12");
+	open_one(SELF, 4, "r", "anon_inode:[eventfd] id 13");
+	open_one(CAT, 3, "rw", "anon_inode:[eventfd] id 12");
+	cr_expect_str_eq(where_descriptor_kind(&processes[SELF], 3), "notification by eventfd");
+	cr_expect_str_eq(wakers(4, true), "?", "nobody has it");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		processes[CAT].descriptor_count = 1;
+		open_one(CAT, 4, "rw", cases[i].link);
+		cr_expect_eq(wakers(3, true)[0], cases[i].wakers[0], "%s: %s", cases[i].link, wakers(3, true));
+	}
+	processes[CAT].descriptor_count = 1;
+	processes[CAT].modules = &other;
+	processes[CAT].module_count = 1;
+	cr_expect_str_eq(wakers(3, true), "1");
+	processes[CAT].modules = &aio;
+	cr_expect_str_eq(wakers(3, true), "?");
+}
+
+/* A file without a name is open only where it was inherited. */
+Test(wait, who_has_no_known_other_end_is_told_by_nothing)
+{
+	processes[SELF].sockets = "unix 0: 00000003 00000000 00000000 0001 03 700\npeer 700 703\n"
+				  "unix 0: 00000003 00000000 00000000 0001 03 701\n";
+	open_one(SELF, 3, "rw", "socket:[700]");
+	open_one(SELF, 4, "rw", "socket:[701]");
+	open_one(SELF, 5, "r", "/tmp/fifo (deleted)");
+	open_one(SELF, 6, "r", "/dev/pts/3 (deleted)");
+	open_one(SELF, 7, "r", "deleted (deleted)");
+	for (uint32_t i = 0; i < 2; i++)
+		open_one(CAT, i, "rw", i ? "/dev/pts/3 (deleted)" : "/tmp/fifo (deleted)");
+	open_one(DOG, 0, "rw", "deleted (deleted)");
+	cr_expect_str_eq(wakers(3, true), "?", "no process of the look has it");
+	cr_expect_str_eq(wakers(4, true), "?", "it is not known");
+	cr_expect_str_eq(wakers(5, true), "1");
+	cr_expect_str_eq(wakers(6, true), "?");
+	cr_expect_str_eq(wakers(7, true), "?");
+}
+
 /* ---- calls ---- */
 
 static struct where_wait wait_of(long call, uint64_t a, uint64_t b, uint64_t c, uint64_t d, const char *name)
@@ -260,6 +308,87 @@ Test(wait, calls_with_several_descriptors)
 		    "waits for descriptor 4, a pipe that only this process itself has open for writing; descriptor 3, "
 		    "/a");
 	expect_wait(wait_of(SYS_epoll_pwait, 9, 0, 0, 0, NULL), "epoll_pwait", "wakeup of its event loop", "");
+}
+
+Test(wait, the_first_four_descriptors_are_shown)
+{
+	static const struct pollfd polled[] = {{20, POLLIN, 0}, {21, POLLIN, 0}, {22, POLLIN, 0}, {23, POLLIN, 0},
+					       {24, POLLIN, 0}};
+
+	remember(0x1000, polled, sizeof(polled));
+	expect_wait(wait_of(SYS_ppoll, 0x1000, 5, 0, 0, NULL), "ppoll", "",
+		    "waits for descriptor 20; descriptor 21; descriptor 22; descriptor 23");
+}
+
+Test(wait, objects_of_system_v)
+{
+	static const struct {
+		long call;
+		const char *name, *kind, *text;
+		uint64_t timeout;
+		bool is_timed;
+	} cases[] = {
+		{SYS_semop, "semop", "semaphore", "a semaphore of System V, identifier 5", 1, false},
+		{SYS_semtimedop, "semtimedop", "semaphore", "a semaphore of System V, identifier 5", 1, true},
+		{SYS_semtimedop, "semtimedop", "semaphore", "a semaphore of System V, identifier 5", 0, false},
+		{SYS_msgrcv, "msgrcv", "message", "a message of System V, identifier 5", 1, false},
+		{SYS_msgsnd, "msgsnd", "message", "a message of System V, identifier 5", 1, false},
+		{SYS_mq_timedsend, "mq_timedsend", "message queue", "descriptor 5", 0, false},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct where_wait w = wait_of(cases[i].call, 5, 0, 0, cases[i].timeout, NULL);
+		SCOPED(buffer) text = {0};
+
+		buffer_print(&text, "waits for %s", cases[i].text);
+		cr_expect_eq(w.is_timed, cases[i].is_timed, "case %zu", i);
+		expect_wait(w, cases[i].name, cases[i].kind, text.data);
+	}
+}
+
+/* ---- tasks ---- */
+
+/* Of the thread of the event loop, at these lines of job.py; a task that has ended by an exception does not wait. */
+Test(wait, tasks_by_where_they_wait)
+{
+	static const uint32_t lines_of[] = {7, 5, 7, 9, 7, 3, 7, 3, 8};
+	static struct look_code codes[10];
+	static uint8_t bytes[10][64];
+	static struct tf_python_frame frames[9];
+	static struct look_task tasks[9];
+	struct code_lines lines = {0};
+
+	for (uint32_t i = 0; i < 10; i++) {
+		struct tf_python_code head = {.first_line = i, .version = 0x309, .file_bytes = 9, .name_bytes = 5};
+
+		memcpy(bytes[i], &head, sizeof(head));
+		memcpy(bytes[i] + sizeof(head), "/a/job.pystore", 14);
+		codes[i] = (struct look_code){i, sizeof(head) + 14, bytes[i]};
+	}
+	for (size_t i = 0; i < 9; i++) {
+		frames[i] = (struct tf_python_frame){lines_of[i], TF_PYTHON_ENTRY};
+		tasks[i] = (struct look_task){.tid = 10, .frames = &frames[i], .count = 1};
+	}
+	processes[SELF].codes = codes;
+	processes[SELF].code_count = 10;
+	processes[SELF].tasks = tasks;
+	stack = (struct where_stack){.lines = &lines};
+	processes[SELF].task_count = 1;
+	expect_wait(wait_of(SYS_nanosleep, 0, 0, 0, 0, NULL), "nanosleep", "",
+		    "sleeps; 1 task waits at job.py:7 store");
+	processes[SELF].task_count = 8;
+	expect_wait(wait_of(SYS_epoll_pwait, 0, 0, 0, 0, NULL), "epoll_pwait", "wakeup of its event loop",
+		    "4 tasks wait at job.py:7 store, 2 at job.py:3 store, 1 at job.py:5 store, 1 at job.py:9 store");
+	processes[SELF].task_count = 9;
+	expect_wait(wait_of(SYS_epoll_pwait, 0, 0, 0, 0, NULL), "epoll_pwait", "wakeup of its event loop",
+		    "4 tasks wait at job.py:7 store, 2 at job.py:3 store, 1 at job.py:5 store, 1 at job.py:8 store "
+		    "and others elsewhere");
+	tasks[0].tid = 11;
+	tasks[2].raised = (char *)"ValueError";
+	processes[SELF].task_count = 3;
+	expect_wait(wait_of(SYS_epoll_pwait, 0, 0, 0, 0, NULL), "epoll_pwait", "wakeup of its event loop",
+		    "1 task waits at job.py:5 store");
+	code_lines_done(&lines);
 }
 
 /* ---- futexes ---- */

@@ -396,3 +396,167 @@ Test(look, survives_any_byte)
 		file.bytes[i] = old;
 	}
 }
+
+/* ---- what a look has of Python and of calls ---- */
+
+static void add_python(uint32_t kind, uint32_t tid, const void *bytes, size_t size)
+{
+	const struct tf_where_python head = {.tid = tid};
+
+	add(kind, &head, sizeof(head), bytes, size);
+}
+
+/* Each record twice: a whole one, and one that is too short for its head. */
+Test(look, has_what_was_found_of_python_and_of_calls)
+{
+	const struct tf_where_begin begin = {.request = 7, .ticks = 7};
+	const struct tf_where_process process = {.pid = 10};
+	const struct tf_where_thread thread = {.tid = 11, .name = "one"};
+	const struct tf_where_lock lock = {.tid = 11, .semaphore = 0x1000, .owner = 12};
+	const struct tf_where_arguments arguments = {.tid = 11, .frame = 0x2000, .words = {5, 6}};
+	const struct tf_python_frame frames[] = {{1, 4}, {2, 6}, {3, 8}};
+	const uint32_t code = 21;
+	const struct look_process *p;
+	struct look l;
+
+	add(TF_WHERE_BEGIN, &begin, sizeof(begin), "", 0);
+	add(TF_WHERE_PROCESS, &process, sizeof(process), "", 0);
+	add(TF_WHERE_PROCESS, &process, sizeof(process) - 1, "", 0);
+	add(TF_WHERE_THREAD, &thread, sizeof(thread), "", 0);
+	add(TF_WHERE_THREAD, &thread, sizeof(thread) - 1, "", 0);
+	add(TF_WHERE_MEMORY, "\0\0\0\0\0\0\0", 7, "", 0);
+	add(TF_WHERE_PYTHON_CODE, &code, sizeof(code), "abc", 3);
+	add(TF_WHERE_PYTHON_CODE, &code, sizeof(code) - 1, "", 0);
+	add_python(TF_WHERE_PYTHON_TASK, 11, frames, sizeof(frames));
+	add_python(TF_WHERE_PYTHON_TASK, 99, frames, sizeof(frames));
+	add_python(TF_WHERE_TASK_RAISED, 99, "of no thread", 12);
+	add_python(TF_WHERE_PYTHON_TASK, 11, frames, sizeof(frames[0]));
+	add_python(TF_WHERE_TASK_RAISED, 11, "ValueError: xy", 13);
+	add_python(TF_WHERE_PYTHON_NAME, 11, "a long name of Python", 13);
+	add_python(TF_WHERE_PYTHON_STACK, 11, frames, 2 * sizeof(frames[0]));
+	add_python(TF_WHERE_PYTHON_STACK, 11, frames, sizeof(frames)); /* the first one is kept */
+	add(TF_WHERE_PYTHON_LOCK, &lock, sizeof(lock), "", 0);
+	add(TF_WHERE_PYTHON_LOCK, &lock, sizeof(lock) - 1, "", 0);
+	add(TF_WHERE_ARGUMENTS, &arguments, sizeof(arguments), "", 0);
+	add(TF_WHERE_ARGUMENTS, &arguments, sizeof(arguments) - 1, "", 0);
+	add(TF_WHERE_END, &begin, sizeof(begin), "", 0);
+	cr_assert(read_look(7, &l));
+	cr_assert(l.is_complete && l.count == 1);
+	p = &l.processes[0];
+	cr_assert_eq(p->thread_count, 1);
+	cr_expect_str_eq(p->threads[0].name, "a long name o");
+	cr_assert_eq(p->threads[0].python_count, 2);
+	cr_expect(p->threads[0].python[1].code == 2 && p->threads[0].python[1].place == 6);
+	cr_expect_eq(p->memory_count, 0);
+	cr_assert_eq(p->code_count, 1);
+	cr_assert_not_null(look_code(p, 21));
+	cr_expect(look_code(p, 21)->size == 3 && !memcmp(look_code(p, 21)->bytes, "abc", 3));
+	cr_expect_null(look_code(p, 20));
+	cr_assert_eq(p->task_count, 2);
+	cr_expect(p->tasks[0].tid == 11 && p->tasks[0].count == 3 && p->tasks[0].frames[2].place == 8);
+	cr_expect_null(p->tasks[0].raised);
+	cr_expect_eq(p->tasks[1].count, 1);
+	cr_expect_str_eq(p->tasks[1].raised, "ValueError: x");
+	cr_assert_eq(p->lock_count, 1);
+	cr_expect_eq(p->locks[0].owner, 12);
+	cr_assert_eq(p->argument_count, 1);
+	cr_expect_eq(look_arguments(p, 11)->words[1], 6);
+	cr_expect_null(look_arguments(p, 12));
+	look_done(&l);
+}
+
+/* ---- looks into quiet processes, and at signals ---- */
+
+struct one_look {
+	uint64_t ticks;
+	uint32_t reason, signal, pid, tid; /* tid 0: no thread */
+	uint64_t cpu_ns;
+	int32_t error;
+};
+
+static void add_one(const struct one_look *o)
+{
+	const struct tf_where_begin begin = {.ticks = o->ticks, .realtime_ns = 10 * o->ticks, .reason = o->reason,
+					     .signal = o->signal};
+	const struct tf_where_process process = {.pid = o->pid, .start = 5, .error = o->error};
+	const struct tf_where_thread thread = {.tid = o->tid, .flags = TF_WHERE_HAS_STACK, .cpu_ns = o->cpu_ns};
+
+	add(TF_WHERE_BEGIN, &begin, sizeof(begin), "", 0);
+	add(TF_WHERE_PROCESS, &process, sizeof(process), "", 0);
+	if (o->tid)
+		add(TF_WHERE_THREAD, &thread, sizeof(thread), "", 0);
+	add(TF_WHERE_END, &begin, sizeof(begin), "", 0);
+}
+
+/* A thread that the signal has woken may have used 0.2 s. */
+Test(look, a_quiet_process_was_where_it_had_been_until_a_signal)
+{
+	enum { LEAST = 200000000, ASKED = TF_WHERE_ASKED, QUIET = TF_WHERE_QUIET };
+	static const struct {
+		struct one_look quiet, other;
+		uint64_t ticks, until;
+		bool is_quiet;
+	} cases[] = {
+		{{100, QUIET, 0, 10, 11, 5}, {120, ASKED, 15, 10, 11, 5 + LEAST}, 100, 120, true},
+		{{100, QUIET, 0, 10, 11, 5}, {120, ASKED, 15, 10, 11, 6 + LEAST}, 120, 0, false},
+		{{100, QUIET, 0, 10, 11, 5}, {120, ASKED, 15, 10, 12, 5}, 120, 0, false},
+		{{100, QUIET, 0, 10, 11, 5}, {120, ASKED, 15, 10, 11, 5, -13}, 120, 0, false},
+		{{100, QUIET, 0, 10, 11, 5}, {100, ASKED, 15, 10, 11, 5}, 100, 100, true},
+		{{100, QUIET, 0, 10, 11, 5}, {99, ASKED, 15, 10, 11, 5}, 100, 0, true},
+		{{100, QUIET, 0, 10, 11, 5}, {120, ASKED, 0, 10, 11, 5}, 120, 0, false},
+		{{100, QUIET, 0, 10, 0, 5}, {99, ASKED, 0, 10, 11, 5}, 99, 0, false},
+		{{100, QUIET, 0, 10, 11, 5}, {120, QUIET, 0, 10, 12, 5}, 120, 0, true},
+		{{100, QUIET, 0, 10, 11, 5}, {120, ASKED, 15, 20, 21, 5}, 100, 120, true},
+		{{100, QUIET, 0, 10, 11, 5}, {100, ASKED, 15, 20, 21, 5}, 100, 0, true},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct one_look *other = &cases[i].other;
+		const struct look_process *p;
+		struct look l;
+
+		file.size = 0;
+		add_one(&cases[i].quiet);
+		add_one(other);
+		cr_assert(read_look(0, &l), "case %zu", i);
+		p = array_find(one, l.processes, l.count, one->head.pid == 10);
+		cr_assert_not_null(p, "case %zu", i);
+		cr_expect_eq(l.count, other->pid == 10 ? 1 : 2, "case %zu", i);
+		cr_expect(p->ticks == cases[i].ticks && p->realtime_ns == 10 * cases[i].ticks, "case %zu", i);
+		cr_expect_eq(p->until_ticks, cases[i].until, "case %zu: %llu", i, (unsigned long long)p->until_ticks);
+		cr_expect_eq(p->is_quiet, cases[i].is_quiet, "case %zu", i);
+		cr_expect_eq(l.begin.ticks, other->ticks > 100 ? other->ticks : 100, "case %zu", i);
+		cr_expect_eq(look_first_signal(&(struct where_file){.bytes = file.bytes, .size = file.size}),
+			     other->signal ? other->ticks : 0, "case %zu", i);
+		look_done(&l);
+	}
+}
+
+Test(look, a_quiet_process_may_be_confirmed)
+{
+	struct one_look quiet = {100, TF_WHERE_QUIET, 0, 10, 11};
+	const struct tf_where_process same[] = {{.pid = 10, .start = 5}, {.pid = 10, .start = 6}};
+	const struct tf_where_begin later = {.ticks = 150, .realtime_ns = 1500, .reason = TF_WHERE_QUIET},
+				    asked = {.ticks = 160, .realtime_ns = 1600};
+	struct look l;
+
+	add_one(&quiet);
+	add(TF_WHERE_BEGIN, &later, sizeof(later), "", 0);
+	add(TF_WHERE_SAME, &same[0], sizeof(same[0]), "", 0);
+	add(TF_WHERE_END, &later, sizeof(later), "", 0);
+	add(TF_WHERE_BEGIN, &asked, sizeof(asked), "", 0);
+	add(TF_WHERE_SAME, &same[0], sizeof(same[0]), "", 0); /* only a look into a quiet one confirms it */
+	cr_assert(read_look(0, &l));
+	cr_assert_eq(l.count, 1);
+	cr_expect(l.processes[0].ticks == 150 && l.processes[0].realtime_ns == 1500);
+	cr_expect(l.is_complete);
+	look_done(&l);
+	file.size = 0;
+	add_one(&quiet);
+	add(TF_WHERE_BEGIN, &later, sizeof(later), "", 0);
+	add(TF_WHERE_SAME, &same[1], sizeof(same[1]), "", 0); /* another process of that PID */
+	add(TF_WHERE_SAME, &same[0], sizeof(same[0]) - 1, "", 0);
+	cr_assert(read_look(0, &l));
+	cr_expect_eq(l.processes[0].ticks, 100);
+	look_done(&l);
+}
