@@ -35,7 +35,7 @@ def pillion(line, cell):
             stderr=subprocess.STDOUT, text=True, errors="replace") as process:
         for text in process.stdout:
             if text.startswith(CAPTURE):
-                output = os.path.abspath(text[len(CAPTURE):].rstrip("\n"))
+                output = os.path.abspath(shlex.split(text[len(CAPTURE):])[0])
             else:
                 print(text, end="")
     if process.returncode:

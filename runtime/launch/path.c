@@ -4,15 +4,25 @@
 #include <unistd.h>
 
 #include "runtime/launch/run.h"
+#include "runtime/shared/base/text.h"
 
 const char *path_shown(const struct run *run)
 {
+	static char quoted[PATH_MAX + 64];
+	struct text t = text_init(quoted, sizeof(quoted));
 	char here[PATH_MAX];
 	size_t length = getcwd(here, sizeof(here)) ? strlen(here) : 0;
+	const char *name = length > 1 && !strncmp(run->directory, here, length) && run->directory[length] == '/'
+				   ? run->directory + length + 1
+				   : run->directory;
 
-	return length > 1 && !strncmp(run->directory, here, length) && run->directory[length] == '/'
-		       ? run->directory + length + 1
-		       : run->directory;
+	if (!strpbrk(name, TEXT_SHELL_SPECIAL))
+		return name;
+	text_char(&t, '\'');
+	for (; *name; name++)
+		text_add(&t, *name == '\'' ? "'\\''" : (char[]){*name, '\0'});
+	text_char(&t, '\'');
+	return quoted;
 }
 
 const char *path_verb(const struct run *run)

@@ -348,7 +348,7 @@ bool forwarder_announces_end(const struct run *run, const siginfo_t *info);
 bool forwarder_has_announced_end(void); /* whether one of all signals did */
 
 /* path.c: how the log names the capture. */
-/* From the working directory if it is below that. */
+/* From the working directory if it is below that; as a shell takes it. */
 const char *path_shown(const struct run *run);
 /* The verb that opens it: without events there is no page to view. */
 const char *path_verb(const struct run *run);

@@ -95,6 +95,15 @@ done
 pillion view --no-open -o program.html program >out 2>err
 is "$? $(cat out)" '0 ' 'view likewise'
 
+# ---- a name that a shell would split ----
+
+PILLION_STATS=summary pillion -o "it's new" sleep 0.3 2>err
+like "$(cat err)" "^pillion: capture: open it with pillion view 'it'.*''s new.pillion'\$" 'the name is quoted'
+eval "$(sed -n 's/^pillion: capture: open it with//p' err) -o new.html --no-open" >out 2>&1
+ok 'so that the line can be run' [ -s new.html ]
+mv "it's new.pillion" 'new one.pillion'
+like "$(report stats --summary 'new one')" "^next +pillion critical 'new one'\$" 'what to run next likewise'
+
 # ---- files of other tools ----
 
 printf 'SQLite format 3\0' >nsys.sqlite

@@ -4,6 +4,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "runtime/shared/base/text.h"
+
 #define MASK "[masked]"
 
 enum { NAME_MOST = 64 };
@@ -141,7 +143,7 @@ char *command_join(const char *arguments, const char *end)
 			buffer_text(&masked, MASK);
 		else
 			add_masked(&masked, at);
-		quoted = strpbrk(buffer_string(&masked), " \t\n\"'\\$`*?;&|<>()") || !*at;
+		quoted = strpbrk(buffer_string(&masked), TEXT_SHELL_SPECIAL) || !*at;
 		buffer_text(&b, b.size ? " " : "");
 		buffer_print(&b, quoted ? "'%s'" : "%s", buffer_string(&masked));
 		is_value = !is_value && at + strlen(at) + 1 < end && has_secret_next(at, at + strlen(at) + 1);

@@ -8,6 +8,9 @@
 #include <stdint.h>
 #include <string.h>
 
+/* A shell takes none of these for a part of a word, unless it is quoted. */
+#define TEXT_SHELL_SPECIAL " \t\n\"'\\$`*?;&|<>()"
+
 struct text {
 	char *start, *at, *end; /* end: the last byte, reserved for the NUL */
 	bool cut;
