@@ -3,6 +3,7 @@
  * launch that was recorded as a whole is divided over its nodes. */
 #include <criterion/criterion.h>
 
+#include "report/events/cuda/attribute.h"
 #include "report/events/cuda/graph.h"
 #include "report/events/cuda/graph_estimate.h"
 #include "opened.h"
@@ -14,12 +15,16 @@ static struct writer w;
 static struct writer_thread thread, cupti;
 static struct model model;
 static struct report_context context = {.model = &model};
-static uint16_t call;
+static uint16_t call, add_kernel, add_set, add_copy, add_graph;
 
 static void setup(void)
 {
 	writer_init(&w, 1, 10, 1, 1000);
 	call = writer_function(&w, TF_GROUP_CUDA, "cudaGraphLaunch");
+	add_kernel = writer_function(&w, TF_GROUP_CUDA, "cudaGraphAddKernelNode");
+	add_set = writer_function(&w, TF_GROUP_CUDA, "cudaGraphAddMemsetNode");
+	add_copy = writer_function(&w, TF_GROUP_CUDA, "cudaGraphAddMemcpyNode");
+	add_graph = writer_function(&w, TF_GROUP_CUDA, "cudaGraphAddChildGraphNode");
 	writer_thread(&w, &thread, 10, "main", 4 * TF_PAGE);
 	writer_thread(&w, &cupti, 11, "cupti", 4 * TF_PAGE);
 	writer_device_source(&cupti, TF_DEVICE_TIME_MONOTONIC, 24, "libcupti.so.12");
@@ -175,4 +180,174 @@ Test(graph, without_nodes_the_report_says_how_to_record_them)
 	open_written(&model, &w);
 	EXPECT_REPORT(&context, "cuda_graph_node_sum",
 		      "no CUDA graph was recorded by its nodes: record with --cuda-graph-trace=node\n");
+}
+
+/* ---- graphs inside of graphs ---- */
+
+enum { FIRST = 20, SECOND = 21, COPY_OF_FIRST = 22, IN_EXEC = 30, ALSO_IN_EXEC = 31 };
+
+/* A call that made a node, with one more argument. */
+static void node_call(uint16_t function, uint64_t end, uint32_t graph, uint32_t node, uint64_t arg)
+{
+	uint64_t args[] = {tf_arg(TF_ARG_GRAPH, 0, graph), tf_arg(TF_ARG_GRAPH_NODE, 0, node), arg};
+
+	writer_call(&thread, function, end, 10, args, arg ? 3 : 2);
+}
+
+/* One record of each operation of a launch, in this order. */
+static void record_operations(const struct tf_device_operation *operations, uint32_t count)
+{
+	writer_call(&thread, call, 5050, 40, &(uint64_t){tf_arg(TF_ARG_LAUNCH, 0, 9)}, 1);
+	writer_device_calls(&cupti, TF_DEVICE_TIME_MONOTONIC,
+			    &(struct writer_device_call){10, 1, 5020, 20, false}, 1);
+	for (uint32_t i = 0; i < count; i++) {
+		writer_blob(&cupti, TF_BLOB_DEVICE_OPERATION, i + 1, &operations[i],
+			    tf_device_operation_size(&operations[i]));
+		writer_device(&cupti, TF_DEVICE_TIME_MONOTONIC,
+			      &(struct writer_device_record){i + 1, 1, 6000 + i * 100, 50, 0}, 1);
+	}
+}
+
+/* The graph and the node of an operation as GRAPH.NODE. */
+static void expect_node(const struct tf_device_operation *operation, uint32_t graph, uint32_t node)
+{
+	const struct graph_node *made = graph_node_of(model.images[0].trace, operation, 6000);
+
+	cr_expect_eq(made ? made->graph : 0, graph, "%u instead of %u", made ? made->graph : 0, graph);
+	cr_expect_eq(made ? made->node : 0, node, "%u instead of %u", made ? made->node : 0, node);
+}
+
+/* GRAPH contains two others. The first one of them has two kernels that differ in their grids, a set and a copy, the
+ * second one has two kernels of one grid. */
+static void add_inner_graphs(void)
+{
+	for (uint32_t i = 1; i <= 3; i++) {
+		const struct tf_launch one = {.kernel = i == 3 ? 0 : 1, .grid = {i, 1, 1}, .block = {32, 1, 1}};
+
+		writer_blob(&thread, TF_BLOB_LAUNCH, i, &one, sizeof(one));
+	}
+	for (uint32_t i = 0; i < 2; i++) {
+		uint64_t args[] = {tf_arg(TF_ARG_GRAPH, 0, GRAPH), tf_arg(TF_ARG_GRAPH_NODE, 0, i),
+				   tf_arg(TF_ARG_GRAPH_INNER, 0, FIRST + i),
+				   tf_arg(TF_ARG_GRAPH_INNER, 1, COPY_OF_FIRST + i)};
+
+		node_call(add_kernel, 2000 + i, FIRST, i, tf_arg(TF_ARG_LAUNCH, 0, 1 + i));
+		node_call(add_kernel, 2010 + i, SECOND, i, tf_arg(TF_ARG_LAUNCH, 0, 3));
+		writer_call(&thread, add_graph, 2100 + i, 10, args, 4);
+	}
+	node_call(add_set, 2200, FIRST, 2, 0);
+	node_call(add_copy, 2300, FIRST, 3, tf_arg(TF_ARG_COPY, 1, 64));
+	graph_call(3000, GRAPH, TF_ARG_GRAPH_EXEC, EXEC);
+}
+
+Test(graph, nodes_of_inner_graphs_are_matched_by_what_they_do)
+{
+	const struct tf_device_operation operations[] = {
+		{.kind = TF_DEVICE_KERNEL, .kernel = 1, .graph = EXEC, .node = 5, .node_graph = IN_EXEC,
+		 .grid = {2, 1, 1}, .block = {32, 1, 1}},
+		{.kind = TF_DEVICE_COPY, .graph = EXEC, .node = 6, .node_graph = IN_EXEC},
+		{.kind = TF_DEVICE_KERNEL, .kernel = 1, .graph = EXEC, .node = 7, .node_graph = IN_EXEC,
+		 .grid = {1, 1, 1}, .block = {32, 1, 1}},
+		{.kind = TF_DEVICE_SET, .graph = EXEC, .node = 8, .node_graph = IN_EXEC},
+		{.kind = TF_DEVICE_KERNEL, .kernel = 4, .graph = EXEC, .node = 9, .node_graph = ALSO_IN_EXEC,
+		 .grid = {3, 1, 1}, .block = {32, 1, 1}},
+		{.kind = TF_DEVICE_KERNEL, .kernel = 4, .graph = EXEC, .node = 4, .node_graph = ALSO_IN_EXEC,
+		 .grid = {3, 1, 1}, .block = {32, 1, 1}},
+		{.kind = TF_DEVICE_KERNEL, .graph = EXEC, .node = 1, .node_graph = EXEC},
+		{.kind = TF_DEVICE_KERNEL, .graph = EXEC, .node = 90, .node_graph = 91, .source_graph = FIRST,
+		 .source_node = 1},
+		{.kind = TF_DEVICE_KERNEL, .graph = EXEC, .node = 92, .node_graph = 91, .source_graph = COPY_OF_FIRST,
+		 .source_node = 0},
+	};
+
+	add_inner_graphs();
+	record_operations(operations, 6);
+	open_written(&model, &w);
+	cr_assert(graph_prepare(&context, &model.images[0]));
+	expect_node(&operations[0], FIRST, 1);
+	expect_node(&operations[1], FIRST, 3);
+	expect_node(&operations[2], FIRST, 0);
+	expect_node(&operations[3], FIRST, 2);
+	expect_node(&operations[4], SECOND, 0); /* in the order of their execution */
+	expect_node(&operations[5], SECOND, 1);
+	expect_node(&operations[6], GRAPH, 1);
+	expect_node(&operations[7], FIRST, 1); /* CUPTI tells the source */
+	expect_node(&operations[8], FIRST, 0);
+}
+
+/* An inner graph is matched as a whole: one operation without a node there, and it is another one. */
+Test(graph, an_inner_graph_is_matched_whole_or_not)
+{
+	static const struct {
+		struct tf_device_operation last;
+		uint32_t graph, node;
+	} cases[] = {
+		{{.kind = TF_DEVICE_KERNEL, .kernel = 1, .grid = {2, 1, 1}, .block = {32, 1, 1}}, FIRST, 1},
+		{{.kind = TF_DEVICE_KERNEL, .kernel = 0, .grid = {2, 1, 1}, .block = {32, 1, 1}}, FIRST, 1},
+		{{.kind = TF_DEVICE_KERNEL, .kernel = 2, .grid = {2, 1, 1}, .block = {32, 1, 1}}, 0, 0},
+		{{.kind = TF_DEVICE_KERNEL, .kernel = 1, .grid = {2, 1, 1}, .block = {31, 1, 1}}, 0, 0},
+		{{.kind = TF_DEVICE_KERNEL, .kernel = 1, .grid = {1, 1, 1}, .block = {32, 1, 1}}, 0, 0},
+		{{.kind = TF_DEVICE_SET}, FIRST, 2},
+		{{.kind = TF_DEVICE_COPY}, FIRST, 3},
+	};
+	struct tf_device_operation operations[] = {{.kind = TF_DEVICE_KERNEL, .kernel = 1, .grid = {1, 1, 1},
+						    .block = {32, 1, 1}, .graph = EXEC, .node = 5,
+						    .node_graph = IN_EXEC}, {0}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		if (i) {
+			teardown();
+			setup();
+		}
+		operations[1] = cases[i].last;
+		operations[1].graph = EXEC;
+		operations[1].node_graph = IN_EXEC;
+		operations[1].node = 6;
+		add_inner_graphs();
+		record_operations(operations, 2);
+		open_written(&model, &w);
+		cr_assert(graph_prepare(&context, &model.images[0]));
+		expect_node(&operations[0], cases[i].graph, 0);
+		expect_node(&operations[1], cases[i].graph, cases[i].node);
+	}
+}
+
+/* ---- the time of launches by the calls that made their nodes ---- */
+
+/* The whole one takes twice as long as the others, and so do its nodes. */
+/* "when the call ended: count records from the first start, of this duration", for estimates with "~". */
+static void write_part(void *text, const struct correlated *k)
+{
+	if (!k->record_count)
+		return;
+	buffer_print(text, "%llu: %zu from %llu, %llu%s%s\n", (unsigned long long)k->event.ticks, k->record_count,
+		     (unsigned long long)k->records->start_ns, (unsigned long long)k->records->duration_ns,
+		     k->is_estimate ? "~" : "", k->launch ? ", launched by another" : "");
+}
+
+Test(graph, a_launch_is_divided_over_the_calls_that_made_its_nodes)
+{
+	const struct tf_device_operation operations[] = {
+		{.kind = TF_DEVICE_KERNEL, .graph = EXEC, .node = 0, .node_graph = EXEC},
+		{.kind = TF_DEVICE_KERNEL, .graph = EXEC, .node = 1, .node_graph = EXEC},
+		{.kind = TF_DEVICE_GRAPH, .graph = EXEC}};
+	SCOPED(buffer) text = {0};
+
+	for (uint32_t i = 0; i < 3; i++)
+		writer_blob(&cupti, TF_BLOB_DEVICE_OPERATION, i + 1, &operations[i], sizeof(operations[i]));
+	graph_call(2000, GRAPH, TF_ARG_GRAPH_NODE, 0);
+	graph_call(2100, GRAPH, TF_ARG_GRAPH_NODE, 1);
+	graph_call(2200, GRAPH, TF_ARG_GRAPH_EXEC, EXEC);
+	for (uint32_t n = 1; n <= 3; n++)
+		launch(n, 100, 300);
+	launch(4, 800, 0);
+	open_written(&model, &w);
+	attribute_image(&context, &model.images[0], &text, write_part);
+	cr_expect_str_eq(buffer_string(&text),
+			 "2000: 1 from 11100, 100, launched by another\n2100: 1 from 11200, 300, launched by another\n"
+			 "2000: 1 from 12100, 100, launched by another\n2100: 1 from 12200, 300, launched by another\n"
+			 "2000: 1 from 13100, 100, launched by another\n2100: 1 from 13200, 300, launched by another\n"
+			 "2000: 1 from 14100, 200~, launched by another\n"
+			 "2100: 1 from 14300, 600~, launched by another\n",
+			 "%s", buffer_string(&text));
 }
