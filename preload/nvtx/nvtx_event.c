@@ -150,7 +150,8 @@ static void domain_mark(struct nvtx_domain *d, const struct nvtx_attributes *a)
 
 static void mark_text(const char *text)
 {
-	domain_mark(NULL, &(struct nvtx_attributes){.message_type = NVTX_ASCII, .message = text});
+	if (nvtx_wanted(NULL))
+		event_instant(TF_MARK, 0, nvtx_text(text), NULL, 0);
 }
 
 static void mark_wide(const wchar_t *text)
