@@ -48,6 +48,19 @@ Test(command, masks_within_scripts)
 	       "sh -c 'curl -H \"X-Api-Key: [masked]\" http://u:[masked]@h/'");
 }
 
+/* A value in quotes has its blanks; a header ends with the quotes around it. A name of 64 bytes is none. */
+Test(command, masks_values_to_their_ends)
+{
+#define BYTES_60 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx_"
+	JOINED("sh\0-c\0x --password 'a b' c\0", "sh -c 'x --password [masked] c'");
+	JOINED("sh\0-c\0x --password \"a 'b\" c\0", "sh -c 'x --password [masked] c'");
+	JOINED("sh\0-c\0x PASSWORD=\"a b\0", "sh -c 'x PASSWORD=[masked]'");
+	JOINED("a\0" BYTES_60 "pwd=x\0", "a " BYTES_60 "pwd=[masked]");
+	JOINED("a\0" BYTES_60 "_pwd=x\0", "a " BYTES_60 "_pwd=x");
+	JOINED("a\0--my.pass-word\0x\0--PASS\0y\0", "a --my.pass-word x --PASS [masked]");
+#undef BYTES_60
+}
+
 Test(command, leaves_what_is_not_secret)
 {
 	JOINED("a\0--max-tokens\0x\0--eos-token\0</s>\0--tokenizer=x\0",

@@ -59,13 +59,11 @@ static const char *value_end(const char *at, bool is_header)
 	char quote = *at == '"' || *at == '\'' ? *at : 0;
 
 	if (is_header)
-		at += strcspn(at, "\n\"'");
-	else if (quote)
-		for (at++; *at && *at != quote; at++)
-			;
-	else
-		at += strcspn(at, " \t\n\"'&;|,");
-	return at;
+		return at + strcspn(at, "\n\"'");
+	if (!quote)
+		return at + strcspn(at, " \t\n\"'&;|,");
+	at = strchrnul(at + 1, quote);
+	return at + (*at == quote);
 }
 
 /* The value that follows a secret name up to `at`: "=X", ": X", or " X" after the name of an option. NULL: none. */
