@@ -133,6 +133,25 @@ Test(query, rows_in_order_need_no_sort)
 	cr_expect(plans("SELECT Name FROM osrt_sum ORDER BY \"Total Time (ns)\"", "TEMP B-TREE"));
 }
 
+/* Of each byte of a value, and of its sign. */
+Test(query, numbers_have_the_order_of_their_values)
+{
+	static const int64_t values[] = {300, -1, INT64_MIN, 0, 255, 256, -256, 70000, INT64_MAX, 1ll << 40, 1, 300};
+	const size_t count = sizeof(values) / sizeof(*values);
+	struct stored *t = &store.tables[NSYS_OSRT];
+	const uint32_t *order;
+
+	store_want(&store, NSYS_OSRT, 0);
+	t->columns[0] = mem_alloc(sizeof(values));
+	memcpy(t->columns[0], values, sizeof(values));
+	t->rows = count;
+	order = store_order(&store, NSYS_OSRT, 0);
+	for (size_t i = 1; i < count; i++)
+		cr_expect(values[order[i - 1]] < values[order[i]] ||
+			  (values[order[i - 1]] == values[order[i]] && order[i - 1] < order[i]), "place %zu", i);
+	cr_expect(order[0] == 2 && order[count - 1] == 8);
+}
+
 Test(query, keys_and_texts)
 {
 	EXPECT_ANSWER("SELECT value FROM StringIds WHERE id = (SELECT nameId FROM OSRT_API WHERE start = 5000000)",

@@ -314,6 +314,13 @@ Test(look, has_what_was_recorded)
 	cr_expect_str_eq(l.processes[0].modules[0].path, "/bin/pro gram");
 	cr_expect_eq(look_module(&l.processes[0], 0x451fff), &l.processes[0].modules[0]);
 	cr_expect_null(look_module(&l.processes[0], 0x452000));
+	cr_expect_eq(look_module(&l.processes[0], 0x400000), &l.processes[0].modules[0]);
+	cr_expect_null(look_module(&l.processes[0], 0x3fffff));
+	cr_expect(l.processes[0].modules[0].is_executable && l.processes[0].modules[0].device == (8 << 20 | 2));
+	cr_expect(l.processes[0].modules[0].offset == 0x1000 && l.processes[0].modules[0].inode == 173521);
+	cr_expect(l.processes[0].descriptors[0].kind == LINK_PIPE && l.processes[0].descriptors[0].inode == 77);
+	cr_expect_eq(l.processes[0].descriptors[1].kind, LINK_OTHER);
+	cr_expect(look_memory(&l.processes[0], 0x1010, &word, 0) && !look_memory(&l.processes[0], 0x1011, &word, 0));
 	cr_expect_eq(l.processes[0].descriptor_count, 3);
 	cr_expect(look_descriptor(&l.processes[0], 7)->may_write && !look_descriptor(&l.processes[0], 7)->may_read);
 	cr_expect(look_memory(&l.processes[0], 0x100c, &word, sizeof(word)));
