@@ -505,3 +505,45 @@ Test(model, tells_an_observed_process_from_a_later_one_with_its_pid)
 	cr_assert_eq(model.image_count, 2);
 	cr_assert_eq(model.process_count, 2);
 }
+
+/* ---- spools ---- */
+
+/* A run whose processes recorded into a directory that is not there any more. */
+Test(model, a_spool_that_was_not_moved_has_a_state)
+{
+	static const char *const texts[] = {
+		[SPOOL_MOVING] = "is moved while its launcher runs",
+		[SPOOL_LEFT] = "is not in the capture; pillion recover CAPTURE moves it",
+		[SPOOL_GONE] = "is lost: the directory does not exist any more",
+		[SPOOL_ELSEWHERE] = "is not in the capture; pillion recover CAPTURE moves it, on that host",
+	};
+	struct ranges ranges = {.run = 0x77};
+	struct run_record run = {.id = 0x77, .spool = (char *)"/nonexistent/spool"};
+	const struct clock_map *clock;
+	struct model m;
+
+	capture_example(directory);
+	open_capture(&model, directory);
+	m = model;
+	m.ranges = &ranges;
+	m.ranges_count = 1;
+	clock = &m.machines[run.machine].clock;
+	ranges.spool_ticks = clock_map_tick_at(clock, m.origin_ns + 1234 * MS) + 1;
+	m.machines[0].is_this = true;
+	cr_expect_eq(model_spool_since(&m, &run), clock_map_ns(clock, ranges.spool_ticks));
+	for (int state = SPOOL_MOVING; state <= SPOOL_ELSEWHERE; state++) {
+		SCOPED(buffer) text = {0}, wanted = {0};
+
+		model_spool_text(&m, &run, (enum spool_state)state, &text);
+		buffer_print(&wanted, "%s:/nonexistent/spool: what its processes recorded after 1.234 s %s",
+			     m.machines[0].host, texts[state]);
+		cr_expect_str_eq(text.data, wanted.data, "%s", text.data);
+	}
+	cr_expect_eq(model_spool(&m, &run), SPOOL_GONE);
+	m.machines[0].is_this = false;
+	cr_expect_eq(model_spool(&m, &run), SPOOL_ELSEWHERE);
+	ranges.spool_ticks = TF_SPOOL_MOVED;
+	cr_expect_eq(model_spool(&m, &run), SPOOL_MOVED);
+	ranges.run = 0x78;
+	cr_expect_eq(model_spool(&m, &run), SPOOL_MOVED, "nothing could be recorded");
+}
