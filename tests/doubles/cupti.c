@@ -68,6 +68,7 @@ __attribute__((constructor)) static void settings_read(void)
 	simcupti.is_broken = is_word(list, "broken");
 	simcupti.is_blackwell = is_word(list, "blackwell");
 	simcupti.has_old_driver = is_word(list, "olddriver");
+	simcupti.waits_for_cpu = is_word(list, "busy");
 	simcupti.traces_once = is_word(list, "once");
 	simcupti.is_mute = is_word(list, "mute");
 	simcupti.is_silent = simcupti.is_mute || is_word(list, "silent");

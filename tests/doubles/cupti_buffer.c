@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define HOLD_ROOM 64
 #define THREADS 1024		/* with their own buffer; further threads share these */
@@ -445,10 +446,20 @@ void simcupti_forget_buffers(unsigned client)
 	unlock();
 }
 
+/* As on a machine where another program has the CPU. */
+static void wait_once(void)
+{
+	static const struct timespec pause = {0, 20000000};
+
+	if (__atomic_exchange_n(&simcupti.waits_for_cpu, false, __ATOMIC_RELAXED))
+		nanosleep(&pause, NULL);
+}
+
 CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flag)
 {
 	CUptiResult result = simcupti_ready();
 
+	wait_once();
 	if (result == CUPTI_SUCCESS)
 		simcupti_flush(flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	return result;

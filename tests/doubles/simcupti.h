@@ -35,7 +35,7 @@ struct simcupti {
 	uint32_t version;	/* of cuptiGetVersion() */
 	bool tells_nested, drops, is_late, reorders, has_thread, refuses_subscribers, is_not_initialized, has_old_clock,
 	    is_odd;
-	bool is_broken, is_silent, is_mute, has_old_driver, is_blackwell;
+	bool is_broken, is_silent, is_mute, has_old_driver, is_blackwell, waits_for_cpu;
 	/* restrictions of the real one, which `lenient` removes */
 	bool keeps_partial, hands_over_unfinished, needs_buffers, has_thread_buffers, checks_scope, separates_v2,
 	    detaches_slowly;

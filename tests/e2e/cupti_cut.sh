@@ -50,4 +50,6 @@ done
 accounted quiet -d 1 "$cut" quiet 300
 is $? 143 'a program that sleeps: status'
 ok 'a program that sleeps: nearly every call has its record' records_of quiet 40
+PILLION_SIMCUPTI=full,busy accounted quiet -d 1 "$cut" quiet 300
+ok 'if reading them took long once, too' records_of quiet 40
 done_testing

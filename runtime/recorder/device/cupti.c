@@ -525,13 +525,15 @@ static void cupti_stop_quietly(void)
 		cupti_source_note("device times are from CUDA events from here on: ", text, NULL, 0);
 }
 
-/* A program that waits and then makes no call of CUDA for long may be ended meanwhile, so flushes are frequent where
- * they are cheap: they take 1/FLUSH_SHARE of the time at most. */
+/* A program that waits and then makes no call of CUDA for long may be ended meanwhile, so flushes are frequent if
+ * cheap: they take 1/FLUSH_SHARE of the time. One longer than that before may have waited for a CPU. */
 static uint64_t next_flush(uint64_t began_ns, uint64_t interval_ns)
 {
 	enum { FLUSH_SHARE = 200, LEAST_NS = 10000000 };
-	uint64_t now = clock_monotonic_ns(), pause = (now - began_ns) * FLUSH_SHARE;
+	static uint64_t last_ns;
+	uint64_t now = clock_monotonic_ns(), ns = now - began_ns, pause = (ns < last_ns ? ns : last_ns) * FLUSH_SHARE;
 
+	last_ns = ns;
 	pause = pause > LEAST_NS ? pause : LEAST_NS;
 	return now + (pause < interval_ns ? pause : interval_ns);
 }
@@ -551,8 +553,7 @@ void cupti_flush_waited(void)
 	if (cupti_phase() == CUPTI_RECORDING && !event_timing_is_on()) {
 		__atomic_store_n(&next_flush_ns, now + interval_ns, __ATOMIC_RELAXED);
 		cupti_collect(false);
-		if (interval_ns)
-			__atomic_store_n(&next_flush_ns, next_flush(now, interval_ns), __ATOMIC_RELAXED);
+		__atomic_store_n(&next_flush_ns, next_flush(now, interval_ns), __ATOMIC_RELAXED);
 		graph_check_whole();
 		if (is_silent && !cupti_state.has_records)
 			cupti_stop_quietly();
