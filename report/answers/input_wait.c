@@ -74,48 +74,54 @@ static bool is_input(const struct trace *t, uint32_t function, const struct desc
 	return f && f->kind.role == ROLE_READ && d && !d->fd && (d->is_pipe || d->is_terminal);
 }
 
+static bool is_listen(const struct trace *t, uint32_t function)
+{
+	const struct function *f = trace_function(t, function);
+
+	return f && f->kind.does & FUNCTION_LISTENS;
+}
+
+/* What was found out about a process: it is asked for each of its waits. */
+struct process_input {
+	struct sockets_used *sockets[2]; /* its own; with those of its relatives. NULL: not asked yet */
+	bool is_known;			 /* and of its calls: */
+	bool has_input;			 /* it reads its standard input, a pipe or a terminal */
+	bool listens;			 /* on a socket, which has no description while nobody has connected to it */
+};
+
 struct input_search {
 	struct descriptor_search descriptors;
-	bool has;
+	struct process_input *found;
 };
 
 static void visit_traffic(void *context, const struct traffic *traffic)
 {
 	struct input_search *s = context;
 
-	s->has |= is_input(s->descriptors.of->trace, traffic->function, traffic_descriptor(&s->descriptors, traffic));
+	s->found->has_input |= is_input(s->descriptors.of->trace, traffic->function,
+					traffic_descriptor(&s->descriptors, traffic));
 }
 
-/* Whether the program reads its standard input, a pipe or a terminal. */
-static bool reads_input(const struct image *image)
+static void search_image(const struct image *image, struct process_input *found)
 {
-	struct input_search s = {.descriptors = descriptor_search(image->trace)};
+	const struct trace *t = image->trace;
+	struct input_search s = {.descriptors = descriptor_search(t), .found = found};
 	struct cursor cursor;
 	struct event e;
 
-	traffic_each(image->trace, visit_traffic, &s);
-	for (size_t i = 0; i < image->trace->thread_count && !s.has; i++) {
-		cursor_init(&cursor, image->trace, &image->trace->threads[i]);
+	traffic_each(t, visit_traffic, &s);
+	found->listens |= array_find(counter, t->counters, t->counter_count, is_listen(t, counter->function)) != NULL;
+	for (size_t i = 0; i < t->thread_count && !found->has_input; i++) {
+		cursor_init(&cursor, t, &t->threads[i]);
 		cursor.call_args = 1u << TF_ARG_FD;
-		while (!s.has && cursor_next(&cursor, &e))
-			s.has = e.kind == TF_CALL &&
-				is_input(image->trace, e.id, descriptors_find_call(&s.descriptors, &e));
+		while (!found->has_input && cursor_next(&cursor, &e)) {
+			if (e.kind != TF_CALL)
+				continue;
+			found->has_input = is_input(t, e.id, descriptors_find_call(&s.descriptors, &e));
+			found->listens |= is_listen(t, e.id);
+		}
 	}
-	return s.has;
 }
-
-/* What waits for its input until a timer ends the wait looks at the time, too, or draws. */
-static bool has_input(const struct model *m, const struct process *p)
-{
-	return array_find(image, m->images, m->image_count,
-			  image->trace && &m->processes[image->process] == p && reads_input(image)) != NULL;
-}
-
-/* What was found out about a process: it is asked for each of its waits. */
-struct process_input {
-	struct sockets_used *sockets[2]; /* its own; with those of its relatives. NULL: not asked yet */
-	bool is_known, has_input;
-};
 
 struct inputs {
 	struct process_input *of; /* by process */
@@ -159,18 +165,20 @@ static const struct sockets_used *known_sockets(const struct model *m, const str
 	return *known;
 }
 
-static bool known_input(const struct model *m, const struct process *p)
+static const struct process_input *known_input(const struct model *m, const struct process *p)
 {
 	struct process_input *known = input_of_process(m, p);
 
-	if (!known->is_known)
-		known->has_input = has_input(m, p);
+	array_each(const struct image, image, m->images, m->image_count)
+		if (!known->is_known && image->trace && &m->processes[image->process] == p)
+			search_image(image, known);
 	known->is_known = true;
-	return known->has_input;
+	return known;
 }
 
 enum input input_of_wait(const struct report_context *c, const struct role *r, const struct role_call *call)
 {
+	const struct process_input *calls;
 	const struct sockets_used *sockets;
 
 	if (function_kind_of(call->function, TF_GROUP_OSRT).does & FUNCTION_ACCEPTS)
@@ -182,7 +190,11 @@ enum input input_of_wait(const struct report_context *c, const struct role *r, c
 	sockets = known_sockets(c->model, r->process, call->is_timed);
 	if (sockets->is_listening)
 		return sockets->is_own_client ? INPUT_NONE : INPUT_CLIENTS;
-	if (call->is_timed ? !known_input(c->model, r->process) : sockets->has_timer && !sockets->has_pipe)
+	calls = call->is_timed ? known_input(c->model, r->process) : NULL;
+	if (calls && calls->listens && !sockets->has_peers)
+		return INPUT_CLIENTS;
+	/* what waits for its input until a timer ends the wait looks at the time, too, or draws */
+	if (calls ? !calls->has_input : sockets->has_timer && !sockets->has_pipe)
 		return INPUT_NONE;
 	return call->kind == BLOCKED_POLL && !sockets->has_peers ? INPUT_DATA : INPUT_NONE;
 }

@@ -10,6 +10,9 @@ CAPTURED_SUITE(input_wait);
 #define SERVER "tcp 10.0.0.1:443"
 enum { PARENT = 100, CHILD = 101 };
 
+/* Whether each process has listened, by a call that is recorded or one that is too short. */
+static enum { LISTENED_NEVER, LISTENED, LISTENED_BRIEFLY } listened;
+
 /* The processes have descriptors with these texts, from 3 on, each. NULL: no more; `input`: the parent reads
  * descriptor 0, which is that; NULL: it reads none. */
 static void write_job(const char *const parent[3], const char *const child[3], const char *input)
@@ -19,16 +22,21 @@ static void write_job(const char *const parent[3], const char *const child[3], c
 		uint64_t arg = tf_arg(TF_ARG_FD, 0, 0);
 		struct writer_thread t;
 		struct writer w;
-		uint16_t read;
+		uint16_t read, listen;
 
 		writer_init(&w, pid, pid, pid - 1, 1000 * MS);
 		w.header.via = pid == PARENT ? TF_VIA_START : TF_VIA_FORK;
 		w.header.parent_nonce = pid == PARENT ? 0 : PARENT;
 		read = writer_function(&w, TF_GROUP_OSRT, "read");
+		listen = writer_function(&w, TF_GROUP_OSRT, "listen");
 		writer_thread(&w, &t, pid, "main", 4 * TF_PAGE);
 		for (uint16_t i = 0; i < 3 && texts[i]; i++)
 			writer_descriptor(&t, i + 1, i + 3, 1000 * MS,
 					  strchr(texts[i], '[') ? TF_DESCRIPTOR_OTHER : TF_DESCRIPTOR_SOCKET, texts[i]);
+		if (listened == LISTENED)
+			writer_call(&t, listen, 1100 * MS, MS, &arg, 1);
+		if (listened == LISTENED_BRIEFLY)
+			writer_counter(&t, listen, listen, (struct tf_counter){.calls = 1, .ticks = 500});
 		if (input && pid == PARENT) {
 			writer_descriptor(&t, 9, 0, 1000 * MS, *input == '/' ? TF_DESCRIPTOR_FILE : TF_DESCRIPTOR_OTHER,
 					  input);
@@ -120,4 +128,25 @@ Test(input_wait, a_pipe_is_input)
 {
 	write_job(NONE, NONE, "pipe:[3]");
 	cr_expect_eq(input_of(PARENT, timed), INPUT_DATA);
+}
+
+Test(input_wait, a_server_to_which_nobody_has_connected_waits_for_its_clients)
+{
+	listened = LISTENED;
+	write_job(NONE, NONE, NULL);
+	cr_expect_eq(input_of(PARENT, timed), INPUT_CLIENTS);
+}
+
+Test(input_wait, what_listens_and_has_a_server_may_wait_for_that)
+{
+	listened = LISTENED;
+	write_job(DESCRIPTORS(SERVER), NONE, NULL);
+	cr_expect_eq(input_of(PARENT, timed), INPUT_NONE);
+}
+
+Test(input_wait, a_short_listen_is_counted)
+{
+	listened = LISTENED_BRIEFLY;
+	write_job(NONE, NONE, NULL);
+	cr_expect_eq(input_of(PARENT, timed), INPUT_CLIENTS);
 }

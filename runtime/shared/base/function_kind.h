@@ -51,6 +51,7 @@ enum {
 	FUNCTION_RENAMES = 1 << 14, /* changes names or attributes of files */
 	FUNCTION_SIGNALS = 1 << 15, /* sends a signal */
 	FUNCTION_LOCKS_FILE = 1 << 16,
+	FUNCTION_LISTENS = 1 << 17, /* for connections */
 };
 
 /* Of calls of CUDA: the parts of their names. */
