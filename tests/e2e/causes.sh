@@ -217,6 +217,27 @@ done
 like "$(cat each.said)" "$asking" 'the line that waits for one result at a time is named'
 like "$(cat full.said)" 'FIX FIRST [^;]*results\.py:5 work; saves' 'the line that fills a queue is not'
 
+# Threads that do nothing but wait, one after the other, are told as one.
+cat >takers.py <<'END'
+import queue, threading
+def take(tasks, stop):
+    while True:
+        try:
+            tasks.get(timeout=0.25)
+        except queue.Empty:
+            if stop.is_set():
+                return
+for i in range(6):
+    stop = threading.Event()
+    thread = threading.Thread(target=take, args=(queue.Queue(), stop))
+    thread.start()
+    stop.set()
+    thread.join()
+END
+pillion -f -o takers --stats=false python3 takers.py >/dev/null 2>&1
+like "$(report stats --summary takers.pillion | tr -s '\n ' ' ')" \
+	'FIX FIRST [^;]*takers\.py:14 [^;]*takers\.py:5 take' 'the line at which threads are awaited that only wait'
+
 # What threads do in turn is not shared out anew, though one of them does most of it.
 cat >uneven.py <<'END'
 import threading, time

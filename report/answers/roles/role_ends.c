@@ -16,7 +16,7 @@ enum { WAIT_PERCENT = 2 };
 struct passed {
 	size_t role, call; /* of the wait */
 	size_t thread;
-	uint64_t who; /* its role, or itself if it has none */
+	uint64_t who; /* its role, or if it has none its program: such threads often do the same in turn */
 	const struct editable *what; /* NULL: it computed */
 	double ns;
 };
@@ -46,7 +46,8 @@ static void pass(void *context, uint32_t number, double ns)
 	const struct editable *what = &k->causes->editables.items[number];
 	size_t role = k->roles->role_of[k->thread];
 	bool is_call = what->kind == EDITABLE_CALL;
-	uint64_t who = role ? role : SIZE_MAX - k->thread;
+	const struct image *image = k->partition->threads[k->thread].image;
+	uint64_t who = role ? role : SIZE_MAX - (uint64_t)(image - k->causes->context->model->images);
 	uint64_t key[] = {k->role, k->call, who, is_call ? what->waits : BLOCKED_KINDS};
 	size_t place = map_place(&k->known, hash_bytes(key, sizeof(key)),
 				 is_call && what->has_frame ? what->frame.place : SYMBOL_NO_PLACE, k->passed,
