@@ -121,6 +121,10 @@ static void add_computing(struct builder *b, uint64_t until_ns, uint32_t after)
 	if (until_ns > from_ns && graph_has_edge(&s->graph, b->actor, until_ns)) {
 		/* it waited by system calls of its own */
 		graph_call(&s->graph, until_ns, editable_cpu(&s->editables, b->image, 0), GRAPH_WAITS);
+	} else if (until_ns > from_ns && b->linker->only_polls[b->actor]) {
+		graph_call(&s->graph, until_ns,
+			   b->sample_count ? b->samples[0].what : editable_cpu(&s->editables, b->image, 0),
+			   GRAPH_TIMER);
 	} else if (until_ns > from_ns && b->sample_count >= OWN_SAMPLES) {
 		for (size_t i = 0; i < b->sample_count; i++) {
 			const struct thread_piece *p = &b->samples[i];
@@ -288,6 +292,16 @@ static uint64_t take_sleep(struct builder *b, uint32_t what, uint64_t start_ns, 
 	return row->found_ns;
 }
 
+/* What a sleep was for may end later than the sleep: see link_started(). */
+static void await_started(struct builder *b, uint32_t what, uint64_t slept_ns)
+{
+	struct thread_piece p = {
+		.start_ns = slept_ns, .end_ns = slept_ns + 1, .what = what, .of = what, .has_edge = true};
+
+	if (graph_has_edge(&b->causes->graph, b->actor, p.end_ns))
+		push(b, &p);
+}
+
 static void take_call(struct builder *b, const struct event *e)
 {
 	struct causality *s = b->causes;
@@ -305,6 +319,8 @@ static void take_call(struct builder *b, const struct event *e)
 	if (p->end_ns - p->start_ns >= CAUSES_WAIT_NS && is_wait(s->editables.items[p->what].waits))
 		p->alone = event_timed_out(e, s->editables.items[p->what].waits == BLOCKED_POLL) ? GRAPH_TIMER
 												  : GRAPH_WAITS;
+	if (b->linker->only_polls[b->actor] && function_only_asks(f))
+		p->alone = GRAPH_TIMER;
 	p->has_edge = graph_has_edge(&s->graph, b->actor, p->end_ns);
 	if (p->has_edge)
 		p->start_ns = mpi_waits_since(b->linker, b->actor, p->start_ns, p->end_ns);
@@ -324,6 +340,8 @@ static void take_call(struct builder *b, const struct event *e)
 		enclose(b, p, first);
 	else
 		push_behind(b);
+	if (s->editables.items[what].waits == BLOCKED_SLEEP)
+		await_started(b, what, end_ns);
 }
 
 /* `image`: whose trace has the sample's stack. */
@@ -509,6 +527,7 @@ struct causality *causes_find(const struct report_context *c)
 	link_mpi(&l);
 	link_openmp(&l);
 	link_only_causes(&l);
+	link_looks(&l);
 	graph_edges_done(&s->graph);
 	build(s, &l);
 	last = replay_last(&s->graph);

@@ -69,7 +69,8 @@ struct row_of_calls {
 	bool is_alone;	   /* of MPI: it waits for no other rank */
 	/* of sleeps */
 	uint32_t stack, count;
-	bool looks;	      /* it asked for something between them */
+	bool looks;	      /* it asked for something between them, or may have: */
+	bool has_started;     /* it had started a process or a thread just before */
 	uint64_t first_end_ns, last_start_ns; /* the end of the first one, the start of the last one */
 	uint32_t found;	   /* the actor whose end, or whose doing, the thread found then */
 	uint64_t found_ns; /* when that had ended; 0: nothing known */
@@ -96,6 +97,7 @@ struct operations {
 struct linker {
 	struct causality *causes;
 	uint32_t *last_of;	/* by process: the main thread of its last image */
+	bool *only_polls;	/* by actor: calls that ask others take nearly all of its CPU time */
 	uint64_t *delays_ns;	/* by actor: for which it waited for a CPU; 0: it is not known */
 	struct moments of[MOMENT_KINDS];
 	struct actor_calls long_calls;
@@ -110,6 +112,9 @@ uint64_t linker_device_ns(const struct linker *l, const struct image *image, uin
 /* Reads the calls that matter to the edges. */
 void moments_read(struct linker *l);
 
+/* Whether it asks others, such as sched_yield() or a lock that may be held, and does not block. */
+bool function_only_asks(const struct function *f);
+
 /* The actor's first long call that ended at that time or later, else what follows its last one. */
 size_t linker_long_call(const struct linker *l, uint32_t actor, uint64_t ns);
 /* The actor's last sleeps in a row that began before that time; NULL: none. */
@@ -120,6 +125,10 @@ uint64_t linker_last_running(const struct linker *l, size_t *places, uint32_t ac
 void link_processes(struct linker *l);
 /* The process that started another, if it has actors; else SIZE_MAX. */
 size_t linker_parent(const struct linker *l, size_t process);
+/* Whether processes share what semaphores, locks and pipes they share: one is the parent of the other, or both have
+ * one. Of more actors it is not asked. */
+enum { FAMILY_MOST = 512 };
+bool linker_is_family(const struct linker *l, size_t a, size_t b);
 /* The end of the actor's last long call before that time, else its start. */
 uint64_t last_long_call(const struct linker *l, uint32_t actor, uint64_t ns);
 /* An edge to the end of a wait. */
@@ -132,6 +141,7 @@ void link_mpi(struct linker *l);
 /* When the wait began that ended with that call: with the first of several that looked. */
 uint64_t mpi_waits_since(const struct linker *l, uint32_t actor, uint64_t start_ns, uint64_t end_ns);
 void link_openmp(struct linker *l);
+void link_looks(struct linker *l);
 /* What is left: waits whose end can have had one cause only. */
 void link_only_causes(struct linker *l);
 void linker_done(struct linker *l);

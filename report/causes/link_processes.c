@@ -31,6 +31,13 @@ size_t linker_parent(const struct linker *l, size_t process)
 	return parent != SIZE_MAX && l->last_of[parent] != NODE_NONE ? parent : SIZE_MAX;
 }
 
+bool linker_is_family(const struct linker *l, size_t a, size_t b)
+{
+	size_t parent_a = linker_parent(l, a), parent_b = linker_parent(l, b);
+
+	return a == b || parent_a == b || parent_b == a || (parent_a == parent_b && parent_a != SIZE_MAX);
+}
+
 static void find_processes(struct linker *l)
 {
 	const struct causality *s = l->causes;

@@ -205,23 +205,15 @@ static bool is_other(const struct linker *l, const struct moment *wait, uint32_t
 	return actor != wait->actor;
 }
 
-/* Whether processes share what semaphores, locks and pipes they share: one is the parent of the other, or both have
- * one. */
-static bool is_family(const struct linker *l, size_t a, size_t b)
-{
-	size_t parent_a = linker_parent(l, a), parent_b = linker_parent(l, b);
-
-	return a == b || parent_a == b || parent_b == a || (parent_a == parent_b && parent_a != SIZE_MAX);
-}
-
 static bool is_relative(const struct linker *l, const struct moment *wait, uint32_t actor)
 {
 	const struct actor *actors = l->causes->actors;
 
-	return actor != wait->actor && is_family(l, actors[actor].image->process, actors[wait->actor].image->process);
+	return actor != wait->actor &&
+	       linker_is_family(l, actors[actor].image->process, actors[wait->actor].image->process);
 }
 
-enum { THREADS_MOST = 64, FAMILY_MOST = 512, RELEASED_NS = 100000 };
+enum { THREADS_MOST = 64, RELEASED_NS = 100000 };
 
 /* The other thread of the process, or of its family, that was not in a call shortly before the wait ended, within the
  * shortest window in which there is such a thread; of several the first one: it has woken the others, too. NODE_NONE:
@@ -247,7 +239,7 @@ static uint32_t first_running_of(const struct linker *l, size_t *places, const s
 
 		if (i == wait->actor || s->actors[i].start_ns >= wait->end_ns || s->actors[i].is_stream ||
 		    (ns < wait->end_ns && (!of_family || ns <= wait->start_ns)) ||
-		    !is_family(l, image->process, s->actors[i].image->process))
+		    !linker_is_family(l, image->process, s->actors[i].image->process))
 			continue;
 		if (++count > THREADS_MOST)
 			return NODE_NONE;
@@ -348,59 +340,6 @@ static uint32_t started_before(const struct linker *l, const struct moment *wait
 		}
 	/* later it would not be that wait, which was too short to be recorded */
 	return found != NODE_NONE && wait->end_ns - until_ns > late_ns(l, wait) ? NODE_NONE : found;
-}
-
-/* When the actor was last not in a long call, before that time, or has ended. */
-static uint64_t last_doing(const struct linker *l, uint32_t actor, uint64_t ns)
-{
-	uint64_t end_ns = l->causes->actors[actor].end_ns;
-
-	return end_ns < ns ? end_ns : linker_last_running(l, NULL, actor, ns);
-}
-
-/* Whoever looks for something between sleeps waits for the one that did nothing while it slept but for the first time
- * and the last one; of several, as first_running_of. */
-static void link_looks(struct linker *l, uint32_t actor, struct row_of_calls *row)
-{
-	const struct causality *s = l->causes;
-	size_t process = s->actors[actor].image->process;
-
-	for (uint32_t i = 0; i < s->actor_count; i++) {
-		const struct actor *a = &s->actors[i];
-		uint64_t ns;
-
-		if (i == actor || a->is_stream || a->start_ns >= row->last_start_ns ||
-		    !is_family(l, process, a->image->process))
-			continue;
-		ns = last_doing(l, i, row->end_ns);
-		if (ns <= row->last_start_ns || ns + 1 >= row->end_ns || (row->found_ns && row->found_ns <= ns) ||
-		    last_doing(l, i, row->last_start_ns) > row->first_end_ns)
-			continue;
-		row->found_ns = ns + 1;
-		row->found = i;
-	}
-	if (row->found_ns)
-		graph_edge(&l->causes->graph, row->found, row->found_ns - 1, actor, row->found_ns);
-}
-
-/* Looks at memory have no record. */
-static bool may_look(const struct row_of_calls *row)
-{
-	return row->looks ||
-	       (row->count >= CAUSES_POLLS && (row->end_ns - row->start_ns) / row->count < CAUSES_POLL_NS);
-}
-
-static void link_all_looks(struct linker *l)
-{
-	const struct rows_of_calls *all = &l->sleeps;
-	const struct causality *s = l->causes;
-
-	/* Streams, which have been added since and are the last actors, have no sleeps. */
-	for (uint32_t i = 0; i < s->actor_count && s->actor_count <= FAMILY_MOST && !s->actors[i].is_stream; i++)
-		for (size_t k = all->first[i]; k < all->first[i + 1]; k++)
-			if (may_look(&all->items[k]) && !all->items[k].found_ns &&
-			    all->items[k].last_start_ns > all->items[k].start_ns)
-				link_looks(l, i, &all->items[k]);
 }
 
 /* Of a wait that does not tell for which thread it was. */
@@ -578,7 +517,6 @@ void link_only_causes(struct linker *l)
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++)
 		for (size_t i = 0; i < l->of[kinds[k]].count; i++)
 			link_only_cause(l, &all, places, kinds[k], &l->of[kinds[k]].items[i]);
-	link_all_looks(l);
 	free(all.processes.items);
 	free(all.sends.items);
 	free(all.writes.items);

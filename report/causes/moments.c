@@ -7,6 +7,7 @@
 #include "report/causes/causes_build.h"
 #include "report/events/stacks/samples.h"
 #include "report/events/usage.h"
+#include "report/time/own_cost.h"
 
 /* Calls that wait for all streams of a device. */
 static bool waits_for_streams(unsigned cuda)
@@ -87,10 +88,12 @@ struct reading_calls {
 	const uint8_t *kinds;
 	uint32_t actor;
 	uint64_t wait_ticks; /* CAUSES_WAIT_NS */
+	uint64_t polls_ns; /* of the thread, in recorded calls that ask others and never block */
 	uint64_t idle_ns; /* since the last call of MPI: in long sleeps and yields */
 	struct hidden hidden; /* of the thread */
 	bool is_python, has_children; /* the image; its process */
-	bool has_found; /* a process that has ended, or data, since the last sleep */
+	bool has_found; /* a process that has ended, or data, or it has begun something new, since the last sleep */
+	bool has_started; /* likewise, a process or a thread */
 	bool has_looked; /* likewise, whether something has happened */
 	struct known_channel {
 		const struct descriptor *descriptor;
@@ -229,6 +232,11 @@ static void construct_add(struct reading_calls *r, const struct event *e)
 		put(&r->linker->of[MOMENT_WAKE], &m);
 }
 
+bool function_only_asks(const struct function *f)
+{
+	return f && f->group == TF_GROUP_OSRT && f->kind.does & FUNCTION_POLLS && !(f->kind.does & FUNCTION_AWAITS);
+}
+
 static bool is_sleep(const struct function *f)
 {
 	return f->group == TF_GROUP_OSRT && f->kind.waits == BLOCKED_SLEEP;
@@ -289,11 +297,11 @@ static void mpi_add(struct reading_calls *r, const struct event *e)
 static void sleep_add(struct reading_calls *r, uint64_t start_ns, uint64_t end_ns, uint32_t stack)
 {
 	struct row_of_calls c = {.start_ns = start_ns, .end_ns = end_ns, .kind = CALLS_SLEEP, .stack = stack,
-				 .count = 1, .looks = r->has_looked, .first_end_ns = end_ns,
-				 .last_start_ns = start_ns};
+				 .count = 1, .looks = r->has_looked || r->has_started, .has_started = r->has_started,
+				 .first_end_ns = end_ns, .last_start_ns = start_ns};
 
 	row_add(r, &r->linker->sleeps, c, r->has_found ? UINT64_MAX : 0);
-	r->has_found = r->has_looked = false;
+	r->has_found = r->has_looked = r->has_started = false;
 }
 
 /* Whether it asks if something has happened: for events, for the name of a file. */
@@ -314,6 +322,9 @@ static void moment_add(struct reading_calls *r, const struct event *e)
 		r->idle_ns += causes_ns(r->linker->causes, r->image, e->ticks) -
 			      causes_ns(r->linker->causes, r->image, event_start(e));
 	}
+	if (function_only_asks(trace_function(r->image->trace, e->id)))
+		r->polls_ns += causes_ns(r->linker->causes, r->image, e->ticks) -
+			       causes_ns(r->linker->causes, r->image, event_start(e));
 	r->has_looked |= is_look(trace_function(r->image->trace, e->id));
 	if (e->duration < r->wait_ticks && (!kind || kind >= MOMENT_POLL))
 		return;
@@ -335,7 +346,9 @@ static void moment_add(struct reading_calls *r, const struct event *e)
 		m.is_interpreter = takes_interpreter(trace_function(r->image->trace, e->id));
 	if (kind == MOMENT_SPAWN || m.end_ns - m.start_ns >= CAUSES_WAIT_NS)
 		m.what = call_of(r, kind, e);
-	r->has_found |= (kind == MOMENT_CHILD && m.value) || (kind >= MOMENT_READ && kind <= MOMENT_SEND);
+	r->has_started |= kind == MOMENT_SPAWN || kind == MOMENT_CREATE;
+	r->has_found |= r->has_started || (kind == MOMENT_CHILD && m.value) ||
+			(kind >= MOMENT_READ && kind <= MOMENT_SEND);
 	if (is_sleep(trace_function(r->image->trace, e->id)))
 		sleep_add(r, m.start_ns, m.end_ns, event_stack(e));
 	if (m.end_ns - m.start_ns >= CAUSES_WAIT_NS) {
@@ -399,6 +412,18 @@ static void hidden_add(struct reading_calls *r, const struct event *e)
 COMPARATOR(compare_moments, struct moment, order_of(a->end_ns, b->end_ns))
 COMPARATOR(compare_calls, struct actor_call, order_of(a->end_ns, b->end_ns))
 
+/* As role_polls(), of calls that never block. Whoever yields waits for a CPU mostly in such calls. */
+static bool only_polls(const struct reading_calls *r, const struct actor *a, const struct usage_of *u)
+{
+	uint64_t ns = own_cost_polls(r->linker->causes->context->model, a->image, a->thread), delay_ns = u->delay_ns;
+	uint64_t on_cpu_ns = ns + (r->polls_ns > delay_ns ? r->polls_ns - delay_ns : 0);
+
+	if (!u->ticks || u->cpu_ns == TF_USAGE_UNKNOWN || delay_ns == TF_USAGE_UNKNOWN || !(ns + r->polls_ns))
+		return false;
+	return on_cpu_ns * 100 >= u->cpu_ns * POLLS_PERCENT ||
+	       (ns + r->polls_ns) * 100 >= (u->cpu_ns + delay_ns) * POLLS_PERCENT;
+}
+
 /* The thread has waited in them if they are more than the CPU time and the time for which it waited for a CPU. */
 static void hidden_end(struct reading_calls *r, const struct usages *usages, const struct actor *a, size_t first_wait)
 {
@@ -412,6 +437,7 @@ static void hidden_end(struct reading_calls *r, const struct usages *usages, con
 
 	hidden_stretch(r, thread_current(a->thread, &function, &start) ? causes_ns(l->causes, r->image, start)
 									: a->end_ns);
+	l->only_polls[r->actor] = only_polls(r, a, &u);
 	l->delays_ns[r->actor] = u.ticks && u.delay_ns != TF_USAGE_UNKNOWN ? u.delay_ns : 0;
 	waited = u.ticks && u.delay_ns != TF_USAGE_UNKNOWN && (u.cpu_ns + u.delay_ns) * 2 < r->hidden.all_ns;
 
@@ -446,6 +472,7 @@ void moments_read(struct linker *l)
 	size_t first_wait;
 
 	l->delays_ns = mem_alloc((s->actor_count + 1) * sizeof(*l->delays_ns));
+	l->only_polls = mem_alloc((s->actor_count + 1) * sizeof(*l->only_polls));
 	l->long_calls.first = mem_alloc((s->actor_count + 1) * sizeof(*l->long_calls.first));
 	l->mpi.first = mem_alloc((s->actor_count + 1) * sizeof(*l->mpi.first));
 	l->sleeps.first = mem_alloc((s->actor_count + 1) * sizeof(*l->sleeps.first));
@@ -457,7 +484,8 @@ void moments_read(struct linker *l)
 		l->long_calls.first[i] = l->long_calls.count;
 		l->mpi.first[i] = l->mpi.count;
 		l->sleeps.first[i] = l->sleeps.count;
-		r.has_found = false;
+		r.has_found = r.has_started = false;
+		r.polls_ns = 0;
 		if (a->is_main && a->image->trace) {
 			r.descriptors = descriptor_search(a->image->trace);
 			r.kinds = functions_classes(a->image->trace->functions, moment_classify);
@@ -535,6 +563,7 @@ void linker_done(struct linker *l)
 	free(l->long_calls.first);
 	free(l->sleeps.items);
 	free(l->delays_ns);
+	free(l->only_polls);
 	free(l->sleeps.first);
 	free(l->mpi.items);
 	free(l->mpi.first);

@@ -5,7 +5,7 @@
 #include "report/events/cuda/device.h"
 #include "report/events/usage.h"
 #include "report/tables/run/ledger_list.h"
-#include "report/tables/run/own_cost.h"
+#include "report/time/own_cost.h"
 
 struct ledger_facts {
 	uint64_t counts[LEDGER_COUNTED]; /* by enum ledger_fact */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/tables/run/own_cost.h"
+#include "report/time/own_cost.h"
 
 #include <inttypes.h>
 
@@ -86,6 +86,20 @@ uint64_t own_cost_with_calls(const struct model *m, const struct image *image, c
 	if (run)
 		empty_ns = ns_of((double)sum->calls, run->cost.empty_ps);
 	return whole_of((ns > empty_ns ? ns - empty_ns : 0) + own_cost_ns(&cost));
+}
+
+uint64_t own_cost_polls(const struct model *m, const struct image *image, const struct trace_thread *thread)
+{
+	const struct trace_counter *counters = &image->trace->counters[thread->first_counter];
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < thread->counter_count; i++) {
+		const struct function *f = trace_function(image->trace, counters[i].function);
+
+		if (f && f->kind.does & FUNCTION_POLLS)
+			ns += own_cost_with_calls(m, image, &counters[i].sum);
+	}
+	return ns;
 }
 
 static double error_percent(const struct own_cost *c)

@@ -35,6 +35,11 @@ void own_cost_add(const struct model *m, const struct image *image, const struct
 uint64_t own_cost_user_calls(const struct model *m, const struct image *image, const struct tf_counter *sum);
 uint64_t own_cost_with_calls(const struct model *m, const struct image *image, const struct tf_counter *sum);
 
+/* Likewise of all short calls of a thread that poll. If such calls take POLLS_PERCENT of its CPU time, the rest is the
+ * loop around them. */
+enum { POLLS_PERCENT = 80 };
+uint64_t own_cost_polls(const struct model *m, const struct image *image, const struct trace_thread *thread);
+
 double own_cost_ns(const struct own_cost *c);
 
 /* Appends what the sum consists of, and its error. */
