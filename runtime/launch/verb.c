@@ -78,9 +78,9 @@ static int path_is_capture(const char *path)
 	return ret;
 }
 
-/* NAME stands for NAME.pillion or NAME.pillpack, `is_last`: where there is no NAME. A name with such an ending of which
- * nothing can be read is the verb's to explain. */
-static bool is_capture(const char *word, bool is_last)
+/* NAME stands for NAME.pillion or NAME.pillpack where there is no NAME, or, if `is_beside`, where NAME is no capture.
+ * A word with such an ending at which nothing can be read counts, too: the verb says why. */
+static bool is_capture(const char *word, bool is_beside)
 {
 	static const char *const endings[] = {"", ".pillion", ".pillpack"};
 	char path[PATH_MAX];
@@ -89,7 +89,7 @@ static bool is_capture(const char *word, bool is_last)
 
 	while (length > 1 && word[length - 1] == '/')
 		length--;
-	for (size_t i = 0; i < 3 && found < (is_last ? 0 : 1); i++) {
+	for (size_t i = 0; i < 3 && found < (is_beside ? 1 : 0); i++) {
 		snprintf(path, sizeof(path), "%.*s%s", (int)length, word, endings[i]);
 		is_there = path_is_capture(path);
 		found = is_there > found ? is_there : found;
@@ -99,7 +99,7 @@ static bool is_capture(const char *word, bool is_last)
 }
 
 /* Whether there are operands and all are captures. A word after an option may be its value. */
-static bool are_captures(char **words)
+static bool are_captures(char **words, bool is_beside)
 {
 	bool may_be_value = false, has_capture = false;
 
@@ -108,7 +108,7 @@ static bool are_captures(char **words)
 			may_be_value = !strchr(*words, '=') && strcmp(*words, "--") != 0;
 			continue;
 		}
-		if (is_capture(*words, true))
+		if (is_capture(*words, is_beside))
 			has_capture = true;
 		else if (!may_be_value)
 			return false;
@@ -179,7 +179,8 @@ static bool is_run(const char *word)
 }
 
 /* Whether a word that names a common program, too, is the verb: with no operand, with options only, or if an operand
- * is a capture. `words` begin with the program, then that word. */
+ * is a capture. A file NAME beside NAME.pillion may be meant itself unless all operands can be captures. `words` begin
+ * with the program, then that word. */
 static bool is_verb_here(struct run *run, char **words, enum verb_use use)
 {
 	bool has_word = false, may_be_value = false, is_sure = false;
@@ -196,7 +197,7 @@ static bool is_verb_here(struct run *run, char **words, enum verb_use use)
 		is_sure |= !may_be_value;
 		may_be_value = false;
 	}
-	return !has_word || (!is_sure && !has_operand(run, words));
+	return !has_word || are_captures(words + 2, true) || (!is_sure && !has_operand(run, words));
 }
 
 /* ---- words of other tools ---- */
@@ -333,7 +334,7 @@ int verb_run(struct run *run, char **words)
 		    word);
 		return VERB_NONE;
 	}
-	if (strchr(word, '/') || !strcmp(word, "profile") || !are_captures(words + 2))
+	if (strchr(word, '/') || !strcmp(word, "profile") || !are_captures(words + 2, false))
 		return VERB_NONE;
 	return near_refuse(word);
 }
