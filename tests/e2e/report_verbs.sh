@@ -92,6 +92,8 @@ for name in program folder; do
 	is "$(pillion stats -q -r processes -f csv $name 2>&1)" "$(pillion stats -q -r processes -f csv run)" \
 		"the capture of the $name of that name"
 done
+is "$(pillion stats -q -r processes -f csv folder/ 2>&1)" "$(pillion stats -q -r processes -f csv run)" \
+	'the name of a folder may end with a slash'
 pillion view --no-open -o program.html program >out 2>err
 is "$? $(cat out)" '0 ' 'view likewise'
 echo expected >expected

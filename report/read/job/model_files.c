@@ -365,16 +365,25 @@ static int open_single(struct model *m, const char *path, struct err *err)
 	return code;
 }
 
+/* Shells complete the name of a directory with a slash. */
+static size_t length_without_slashes(const char *word)
+{
+	size_t length = strlen(word);
+
+	while (length > 1 && word[length - 1] == '/')
+		length--;
+	return length;
+}
+
 /* The length of the word without the ending of a report of Nsight Systems. */
-static size_t length_without_ending(const char *word)
+static size_t length_without_ending(const char *word, size_t length)
 {
 	static const char *const endings[] = {".nsys-rep", ".qdrep"};
-	size_t length = strlen(word);
 
 	for (size_t i = 0; i < 2; i++) {
 		size_t ending = strlen(endings[i]);
 
-		if (length > ending && !strcmp(word + length - ending, endings[i]))
+		if (length > ending && !strncmp(word + length - ending, endings[i], ending))
 			return length - ending;
 	}
 	return length;
@@ -392,7 +401,7 @@ static bool has_mark(const char *path, mode_t mode)
 int model_find(const char *word, bool is_packed, struct buffer *ret, struct err *err)
 {
 	static const char *const endings[] = {"", ".pillion", ".pillpack", ".pillion"};
-	size_t length = strlen(word), base = length_without_ending(word);
+	size_t length = length_without_slashes(word), base = length_without_ending(word, length);
 	SCOPED(buffer) path = {0};
 	int code = -ENOENT, found = -ENOENT;
 	bool is_sure = !length;
