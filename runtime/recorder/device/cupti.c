@@ -525,8 +525,8 @@ static void cupti_stop_quietly(void)
 		cupti_source_note("device times are from CUDA events from here on: ", text, NULL, 0);
 }
 
-/* A program that waits and then makes no call of CUDA for long may be ended meanwhile, so flushes are frequent if
- * cheap: they take 1/FLUSH_SHARE of the time. One longer than that before may have waited for a CPU. */
+/* A program that waits and then makes no call of CUDA for long may be ended meanwhile, so flushes take 1/FLUSH_SHARE of
+ * the time, by the shorter one of the last two: the longer may have waited for a CPU. LEAST_NS follows the first. */
 static uint64_t next_flush(uint64_t began_ns, uint64_t interval_ns)
 {
 	enum { FLUSH_SHARE = 200, LEAST_NS = 10000000 };
