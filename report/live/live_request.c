@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/live/live_request.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -39,7 +40,8 @@ static bool read_answer(const struct group *g, uint64_t run, uint64_t request, s
 			    fscanf(f, "request=%" SCNx64 "\nerror=%d\nrange=%" SCNu32 "\nprocesses=%" SCNu32, &answered,
 				   &error, &ret->range, &ret->processes) == 4 &&
 			    answered == request;
-	ret->error = -error;
+	ret->was_planned = error == ECANCELED;
+	ret->error = ret->was_planned ? 0 : -error;
 	if (f)
 		fclose(f);
 	return ret->has_answered;

@@ -12,7 +12,8 @@ struct live_wish {
 
 struct live_answer {
 	bool has_answered;
-	int error; /* 0, or -errno as runtime/shared/common/range.h has them */
+	bool was_planned; /* stop, cancel: `range` was to start at a later time, and does not */
+	int error;	  /* 0, or -errno as runtime/shared/common/range.h has them */
 	uint32_t range;
 	uint32_t processes; /* as far as the launcher knows them */
 	uint32_t elsewhere; /* processes on other hosts, in the answer of the first run of each capture */

@@ -72,15 +72,17 @@ static const char *reason(int error, const char *action)
 }
 
 /* "range 3: started in 4 processes" */
-static void write_line(const struct live_wish *wish, uint32_t range, size_t processes, struct buffer *ret)
+static void write_line(const struct live_wish *wish, uint32_t range, size_t processes, bool was_planned,
+		       struct buffer *ret)
 {
 	bool is_start = !strcmp(wish->action, "start");
 
 	buffer_print(ret, "range %u: ", range);
-	buffer_text(ret, !is_start && wish->action[0] == 'c' ? "cancelled"
-			 : !is_start			     ? "stopped"
-			 : wish->opens_ns		     ? "starts at "
-							     : "started");
+	buffer_text(ret, was_planned			       ? "its planned start is cancelled"
+			 : !is_start && wish->action[0] == 'c' ? "cancelled"
+			 : !is_start			       ? "stopped"
+			 : wish->opens_ns		       ? "starts at "
+							       : "started");
 	if (wish->opens_ns)
 		write_time(wish->opens_ns, ret);
 	buffer_print(ret, " in %zu process%s", processes, processes == 1 ? "" : "es");
@@ -92,6 +94,7 @@ static void write_line(const struct live_wish *wish, uint32_t range, size_t proc
 static int print_answers(const struct live_runs *runs, const struct live_wish *wish, const struct live_answer *answers)
 {
 	SCOPED(buffer) line = {0};
+	bool was_planned = true;
 	size_t processes = 0;
 	uint32_t range = 0;
 	int status = EXIT_DONE;
@@ -105,11 +108,12 @@ static int print_answers(const struct live_runs *runs, const struct live_wish *w
 			status = EXIT_INCOMPLETE;
 		} else {
 			range = answers[i].range > range ? answers[i].range : range;
+			was_planned &= answers[i].was_planned;
 			processes += runs->items[i].process_count;
 		}
 	}
 	if (range) {
-		write_line(wish, range, processes, &line);
+		write_line(wish, range, processes, was_planned, &line);
 		if (envelope_is_open())
 			envelope_text("range", line.data);
 		else
@@ -154,8 +158,9 @@ static void more_help(struct text *ret)
 		 "\nThe run may have been started by pillion launch, or record already: what it\n"
 		 "records between a start and a stop is a range, and the ranges are numbered.\n"
 		 "Processes follow at once, also those that begin later; no signal is sent to\n"
-		 "them. TARGET may be left out where one capture only has live runs. Only the\n"
-		 "owner of a run, or root, may do this.\n");
+		 "them. Before the time of --at, stop and cancel cancel that start. TARGET may\n"
+		 "be left out where one capture only has live runs. Only the owner of a run, or\n"
+		 "root, may do this.\n");
 }
 
 #define TARGET "[OPTION]... [CAPTURE|PID|slurm:JOBID]"

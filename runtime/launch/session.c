@@ -4,7 +4,7 @@
  * all processes of the run have mapped and read before each call, so that they and those that begin later follow at
  * once, without a signal. The answer is a file .answer.RUN in the capture, complete when it has this name:
  *   request=<16 hexadecimal digits>
- *   error=<0, or an errno: range.h>
+ *   error=<0, or an errno: range.h; ECANCELED: a start at a time is no longer planned>
  *   range=<number of the range>
  *   processes=<as far as the launcher knows them> */
 #include <errno.h>
@@ -53,8 +53,14 @@ static uint64_t ticks_now(void)
 
 static int range_stop_now(struct run *run, bool is_cancelled, uint32_t *ret_range)
 {
+	bool is_planned = session.opens_ns != 0;
+	int error = range_request_close(run->range, ticks_now, run->start_ticks, is_cancelled, ret_range);
+
 	session.opens_ns = session.closes_ns = 0;
-	return range_request_close(run->range, ticks_now, run->start_ticks, is_cancelled, ret_range);
+	if (error != -EALREADY || !is_planned)
+		return error;
+	++*ret_range;
+	return -ECANCELED;
 }
 
 /* The start at a time of CLOCK_REALTIME. */

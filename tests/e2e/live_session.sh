@@ -85,6 +85,13 @@ like "$(report start --at=+200ms --for=3s launched)" \
 	"^range $((rounds + 1)): starts at [0-9:.]{12} in 1 process, for 3 s" 'start --at: when'
 ok 'it begins later' eventually in_range launched $((rounds + 1))
 ok 'and ends by itself' eventually live launched no
+for verb in stop cancel; do
+	report start --at=+1h launched >out
+	is "$(report $verb launched) $?" "range $((rounds + 2)): its planned start is cancelled in 1 process 0" \
+		"$verb before the time of --at: it does not start then"
+	report $verb launched >out 2>err
+	is "$? $(cat out)" '1 ' "$verb again: nothing is planned any more"
+done
 ended launched
 is $? 7 'the command has noticed nothing'
 is "$(find launched.pillion -name '.answer*' -o -name '.where*')" '' 'no request and no answer is left'
