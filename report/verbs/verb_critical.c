@@ -48,7 +48,7 @@ static int find_step(struct causality *s, uint32_t step, struct path *ret, struc
 	if (!series)
 		code = err_set(err, -ENODATA, "cannot tell: no process has a loop of ranges or calls");
 	else if (step >= series->count)
-		code = err_set(err, -EINVAL, "--step=%u: there are only %zu steps, numbered from 0", step,
+		code = err_set(err, -ENODATA, "--step=%u: there are only %zu steps, numbered from 0", step,
 			       series->count);
 	else
 		add_part(s, series->image, series->thread, series->items[step].start_ns, series->items[step].end_ns,

@@ -480,7 +480,7 @@ if [ -x "$targets/cuda_causes" ]; then
 		END { printf "%d\n", sum / 1e5 }')" "$(awk -F, 'NR == 5 { printf "%d\n", $8 / 1e5 }' steps.csv)" \
 		'--step: the times add up to the step'
 	report critical -q --step=20 item_slow.pillion >out 2>err
-	is "$? $(cat err)" '2 pillion critical: --step=20: there are only 20 steps, numbered from 0' 'no such step'
+	is "$? $(cat err)" '1 pillion critical: --step=20: there are only 20 steps, numbered from 0' 'no such step'
 	report critical -q --range=none item_slow.pillion >out 2>err
 	is "$?" 1 '--range: no such range'
 fi
