@@ -104,6 +104,13 @@ bool attribution_is_import(const char *file, const char *function)
 			"_handle_fromlist", "_gcd_import", "exec_module", "load_module");
 }
 
+bool attribution_begins_process(const char *file, const char *function)
+{
+	return text_any(text_ends_with, file, "/multiprocessing/process.py", "/multiprocess/process.py",
+			"/billiard/process.py") &&
+	       text_ends_with(function, "_bootstrap");
+}
+
 static void find_import(void *context, const char *file, const char *function)
 {
 	bool *has = context;
@@ -244,16 +251,18 @@ bool attribution_runs_python(struct symbols *s, const struct image *image, uint3
 }
 
 /* The text of `python -c` and what a library gives to exec(), as Triton its launchers, both are "<string>". */
-static enum python_rank rank_of_file(const char *file)
+static enum python_rank rank_of_function(const char *file, const char *function)
 {
 	if (attribution_is_library(file))
-		return PYTHON_UNWANTED;
+		return attribution_begins_process(file, function) ? PYTHON_BEGINS : PYTHON_UNWANTED;
 	return attribution_is_generated(file) ? PYTHON_FALLBACK : PYTHON_WANTED;
 }
 
-static enum python_rank rank_without_generated(const char *file)
+static enum python_rank rank_without_generated(const char *file, const char *function)
 {
-	return !attribution_is_library(file) && !attribution_is_generated(file) ? PYTHON_WANTED : PYTHON_UNWANTED;
+	enum python_rank rank = rank_of_function(file, function);
+
+	return rank == PYTHON_FALLBACK ? PYTHON_UNWANTED : rank;
 }
 
 bool attribution_is_worker(const struct image *image)
@@ -261,12 +270,6 @@ bool attribution_is_worker(const struct image *image)
 	const char *option = image->command ? strstr(image->command, " -c ") : NULL;
 
 	return option && strstr(option, " multiprocessing.");
-}
-
-static bool is_users_python(struct attribution *c, struct symbol_frame *f)
-{
-	symbols_name(c->symbols, f);
-	return f->line->file && !attribution_is_library(f->line->file);
 }
 
 bool attribution_is_header(const char *file)
@@ -277,8 +280,18 @@ bool attribution_is_header(const char *file)
 }
 
 /* How a frame is attributed, in ascending order. NO_LINE: native code without source lines, outside of the system;
- * PROGRAM: such code in the executable of the user's program. */
-enum standing { NOT_KNOWN, STUB, SYSTEM, NO_LINE, PROGRAM, HEADER, USERS };
+ * PROGRAM: such code in the executable of the user's program. BEGINS: see attribution_begins_process. */
+enum standing { NOT_KNOWN, BEGINS, STUB, SYSTEM, NO_LINE, PROGRAM, HEADER, USERS };
+
+static enum standing standing_of_python(struct attribution *c, struct symbol_frame *f)
+{
+	symbols_name(c->symbols, f);
+	if (!f->line->file)
+		return SYSTEM;
+	return attribution_begins_process(f->line->file, f->line->function) ? BEGINS
+	       : attribution_is_library(f->line->file)			    ? SYSTEM
+										    : USERS;
+}
 
 /* Code that was compiled at run time: a function in a script, unless it is of the virtual machine itself. */
 static enum standing standing_of_compiled(struct attribution *c, struct symbol_frame *f)
@@ -314,7 +327,7 @@ static enum standing standing_of(struct attribution *c, const struct image *imag
 	uint64_t *known = map_put(&c->users, f->place, 0, NULL);
 
 	if (!*known)
-		*known = f->is_python ? is_users_python(c, f) ? USERS : SYSTEM : standing_of_native(c, image, f);
+		*known = f->is_python ? standing_of_python(c, f) : standing_of_native(c, image, f);
 	return (enum standing)*known;
 }
 
@@ -413,7 +426,7 @@ bool attribution_stack(struct attribution *c, const struct image *image, uint32_
 	if (c->is_innermost)
 		return find_innermost(c, image, stack, ret, ret_is_users);
 	if (!symbols_python(c->symbols, image, stack,
-			    attribution_is_worker(image) ? rank_without_generated : rank_of_file, ret, &rank))
+			    attribution_is_worker(image) ? rank_without_generated : rank_of_function, ret, &rank))
 		return find_native(c, image, stack, ret, ret_is_users);
 	*ret_is_users = rank > PYTHON_UNWANTED;
 	return true;
@@ -469,6 +482,8 @@ size_t attribution_users(struct attribution *c, const struct image *image, uint3
 		    (is_systems && !strcmp(f->module, image->executable)))
 			continue;
 		standing = standing_around(c, image, &stub, f);
+		if (standing == BEGINS)
+			break;
 		if (standing == USERS && !known++)
 			users = 0; /* without lines are then what the language has around them */
 		if (standing == USERS || (standing == PROGRAM && !known && !is_entry(c, f)))

@@ -89,7 +89,11 @@ bool attribution_runs_python(struct symbols *s, const struct image *image, uint3
  * functions of the import system also compile files and name them for programs that import nothing. */
 bool attribution_is_import(const char *file, const char *function);
 
-/* Whether any Python frame of the stack is. */
+/* Whether such a frame is of the function in which a process of multiprocessing begins: where it was forked, the frames
+ * outside of it are those of the process that started it. */
+bool attribution_begins_process(const char *file, const char *function);
+
+/* Whether any Python frame of the stack is of an import. */
 bool attribution_has_import(const struct image *image, uint32_t stack);
 
 /* Whether a Python file or a module was installed, as opposed to written by the user. */

@@ -247,6 +247,8 @@ static uint32_t add_pythons(struct own_stacks *o, size_t count, struct own_stack
 
 		symbols_name(o->attribution.symbols, &o->read[i]);
 		file = o->read[i].line->file;
+		if (file && attribution_begins_process(file, o->read[i].line->function))
+			break;
 		if (file && !attribution_is_library(file) && (with_generated || !attribution_is_generated(file))) {
 			if (!ret->count && callee) {
 				callee_words(callee, &text);

@@ -412,10 +412,15 @@ size_t symbols_native(struct symbols *s, const struct image *image, uint32_t sta
 static enum python_rank code_rank(struct symbols *s, const struct image *image, uint32_t code, python_ranking *rank_of)
 {
 	uint64_t *known = map_put(&s->ranks, (uint64_t)(image - s->modules.model->images), code, NULL);
-	SCOPED(buffer) file = {0};
+	SCOPED(buffer) function = {0}, file = {0};
 
-	if (!*known)
-		*known = 1 + (python_file(image->trace, code, &file) ? rank_of(file.data) : PYTHON_UNWANTED);
+	if (!*known) {
+		python_describe(image->trace, code, 0, &function, &file);
+		buffer_clear(&file);
+		*known = 1 + (python_file(image->trace, code, &file)
+				      ? rank_of(buffer_string(&file), buffer_string(&function))
+				      : PYTHON_UNWANTED);
+	}
 	return (enum python_rank)(*known - 1);
 }
 
@@ -423,13 +428,13 @@ bool symbols_python(struct symbols *s, const struct image *image, uint32_t stack
 		    struct symbol_frame *ret, enum python_rank *ret_rank)
 {
 	const struct tf_python_frame *best = NULL;
+	enum python_rank rank = PYTHON_UNWANTED;
 	struct python_side side;
 
 	read_python(image, stack, &side);
 	*ret_rank = PYTHON_UNWANTED;
-	for (size_t i = 0; i < side.count && *ret_rank < PYTHON_WANTED; i++) {
+	for (size_t i = 0; i < side.count && *ret_rank < PYTHON_WANTED && rank != PYTHON_BEGINS; i++) {
 		const struct tf_python_frame *f = &side.frames[i];
-		enum python_rank rank;
 
 		if (!f->code || is_recorder_code(s, image, f->code))
 			continue;

@@ -51,11 +51,11 @@ size_t symbols_frames(struct symbols *s, const struct image *image, uint32_t sta
 size_t symbols_native(struct symbols *s, const struct image *image, uint32_t stack, struct symbol_frame *ret,
 		      size_t size);
 
-/* How much a Python file is wanted, in ascending order. */
-enum python_rank { PYTHON_UNWANTED, PYTHON_FALLBACK, PYTHON_WANTED };
-typedef enum python_rank python_ranking(const char *file);
+/* How much a Python function is wanted, in ascending order; BEGINS: frames outside of it are none of the process's. */
+enum python_rank { PYTHON_BEGINS, PYTHON_UNWANTED, PYTHON_FALLBACK, PYTHON_WANTED };
+typedef enum python_rank python_ranking(const char *file, const char *function);
 
-/* Likewise one Python frame: of those whose files have the highest rank, which *ret_rank is, the innermost one. False:
+/* Likewise one Python frame: of those that have the highest rank, which *ret_rank is, the innermost one. False:
  * there are none. rank_of is called once for each code object and must always be the same function; NULL: the innermost
  * frame. */
 bool symbols_python(struct symbols *s, const struct image *image, uint32_t stack, python_ranking *rank_of,

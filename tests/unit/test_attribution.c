@@ -89,11 +89,9 @@ static struct writer w;
 static struct writer_thread t;
 static struct model model;
 
-/* The line to which a stack of Python frames, the innermost first, is attributed. */
-static void assert_line(const char *const (*frames)[2], size_t count, const char *wanted)
+/* A stack of Python frames, the innermost first. */
+static struct attribution open_stack(const char *const (*frames)[2], size_t count)
 {
-	struct attribution a = {0};
-	struct buffer line = {0};
 	uint32_t codes[8];
 
 	writer_init(&w, 1, 10, 1, 0);
@@ -104,14 +102,36 @@ static void assert_line(const char *const (*frames)[2], size_t count, const char
 	}
 	writer_python_stack(&t, 1, codes, count);
 	open_written(&model, &w);
-	a.symbols = symbols_new(&model, false);
+	return (struct attribution){.symbols = symbols_new(&model, false)};
+}
+
+static void close_stack(struct attribution *a)
+{
+	attribution_done(a);
+	symbols_free(a->symbols);
+	model_done(&model);
+	writer_done(&w);
+}
+
+/* The line to which it is attributed. */
+static void assert_line(const char *const (*frames)[2], size_t count, const char *wanted)
+{
+	struct attribution a = open_stack(frames, count);
+	struct buffer line = {0};
+
 	attribution_text(&a, model.images, 1, "none", &line);
 	cr_expect_str_eq(line.data, wanted);
 	buffer_done(&line);
-	attribution_done(&a);
-	symbols_free(a.symbols);
-	model_done(&model);
-	writer_done(&w);
+	close_stack(&a);
+}
+
+static void assert_users(const char *const (*frames)[2], size_t count, size_t wanted)
+{
+	struct attribution a = open_stack(frames, count);
+	const struct symbol_frame *users;
+
+	cr_expect_eq(attribution_users(&a, model.images, 1, &users), wanted);
+	close_stack(&a);
 }
 
 Test(attribution, what_a_library_gives_to_exec_comes_after_written_code)
@@ -128,4 +148,22 @@ Test(attribution, what_a_library_gives_to_exec_comes_after_written_code)
 	assert_line(launcher, 4, "<module> (/home/u/train.py:5)");
 	assert_line(command, 2, "<module> (<string>:5)");
 	assert_line(library, 2, "wait (/usr/lib/python3.11/threading.py:5)");
+}
+
+/* A worker that waits is not at the line that has started it; its task has a line. */
+Test(attribution, frames_of_the_process_that_forked_this_one_are_none_of_it)
+{
+#define BEGIN "/usr/lib/python3.11/multiprocessing/process.py", "BaseProcess._bootstrap"
+	static const char *const idle[][2] = {{"/usr/lib/python3.11/multiprocessing/queues.py", "SimpleQueue.get"},
+					      {BEGIN},
+					      {"/home/u/train.py", "<module>"}},
+				 *const task[][2] = {{"/usr/lib/python3.11/copy.py", "deepcopy"},
+						     {"/home/u/train.py", "load"},
+						     {BEGIN},
+						     {"/home/u/train.py", "<module>"}};
+
+	assert_line(idle, 3, "SimpleQueue.get (/usr/lib/python3.11/multiprocessing/queues.py:5)");
+	assert_line(task, 4, "load (/home/u/train.py:5)");
+	assert_users(task, 4, 1);
+	assert_users(idle, 3, 0);
 }
