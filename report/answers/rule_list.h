@@ -52,8 +52,9 @@
 	  "Use more workers, keep them (persistent_workers), prefetch more, or do less for each item: --sample=cpu "   \
 	  "shows what the workers do.")                                                                                \
 	X(process_transfer, NULL, "Data Sent Between Processes", RULE_REMOVED,                                         \
-	  "Send each task only what it needs, share large data (shared memory, numpy.memmap, what workers inherit by " \
-	  "fork), or send buffers: mpi4py's methods in upper case.")                                                   \
+	  "Send each task only what it needs, many small ones together (chunksize of map(), lists, update() of a "     \
+	  "Manager's dict), share large data (shared memory, numpy.memmap, what workers inherit by fork), or send "    \
+	  "buffers: mpi4py's methods in upper case.")                                                                  \
 	X(import_heavy, NULL, "Imports", RULE_REMOVED | RULE_WORK,                                                     \
 	  "Import what is needed where it is needed: --python-import-time lists the modules by their time.")           \
 	X(small_io, NULL, "Small Reads and Writes, and Opens", RULE_REMOVED,                                           \

@@ -17,7 +17,7 @@ struct wanted {
 	size_t count;
 	struct own_frame import; /* what is imported there instead; of own */
 	struct texts names;
-	struct map places; /* of frames -> 1 + whether they are of a function of that name */
+	struct map places; /* of frames -> 1 + FRAME_NAMED, FRAME_USERS */
 	struct map all, below; /* by image: CPU time, but for the program's end */
 	struct map lines;      /* by line of the innermost of them */
 	bool is_at_place;      /* the stack that was looked at is below the last function, too */
@@ -242,23 +242,33 @@ static bool is_below_named(struct wanted *w, const struct editable_stack *stack,
 	return find_own(w, stack, is_own_named, is_last_named, ret_line);
 }
 
-static bool is_frame_named(struct wanted *w, const struct symbol_frame *f)
+enum { FRAME_NAMED = 1, FRAME_USERS = 2 };
+
+static uint64_t frame_flags(struct wanted *w, const struct symbol_frame *f)
 {
 	uint64_t *known = map_put(&w->places, f->place, 0, NULL);
+	const char *file = f->exact->file;
 
 	if (!*known)
-		*known = 1 + is_named(w, f->exact->function, f->exact->file);
-	return *known > 1;
+		*known = 1 + (is_named(w, f->exact->function, file) ? FRAME_NAMED : 0) +
+			 (f->is_python && file && !attribution_is_library(file) && !attribution_is_generated(file)
+				  ? FRAME_USERS
+				  : 0);
+	return *known - 1;
 }
 
-/* Of libraries: by all frames of the stacks. */
+/* Of libraries: by all frames of the stacks. What the user's code does that a library calls is not the library's. */
 static bool is_below_frame(struct wanted *w, const struct editable_stack *stack, uint64_t *ret_line)
 {
 	size_t count = symbols_frames(w->causes->context->symbols, stack->image, stack->stack, w->frames, STACK_FRAMES);
+	bool is_users = false;
 
 	for (size_t i = 0; i < count; i++) {
+		uint64_t flags = w->frames[i].place == SYMBOL_NO_PLACE ? 0 : frame_flags(w, &w->frames[i]);
+
 		*ret_line = w->frames[i].place;
-		if (w->frames[i].place != SYMBOL_NO_PLACE && is_frame_named(w, &w->frames[i]))
+		is_users |= flags & FRAME_USERS;
+		if (flags & FRAME_NAMED && (flags & FRAME_USERS || !is_users))
 			return true;
 	}
 	return false;

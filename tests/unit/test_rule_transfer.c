@@ -137,6 +137,81 @@ Test(rule_transfer, what_serializing_costs_needs_samples)
 	assert_verdict("process_transfer", VERDICT_UNCHECKED);
 }
 
+enum { SEND = 1, OUTER, USER, BOOTSTRAP, TASK };
+
+/* A process that sends `count` messages of 60 bytes and computes for 200 ms below `outer`, which `callers` call. */
+static void exchange(uint64_t count, const char *file, const char *outer, const uint32_t *callers, size_t caller_count)
+{
+	uint32_t stack[8] = {SEND, OUTER};
+
+	memcpy(stack + 2, callers, caller_count * sizeof(*callers));
+	writer_python_code(&host, SEND, 384, "/usr/lib/python3.11/multiprocessing/connection.py", "Connection._send");
+	writer_python_code(&host, OUTER, 817, file, outer);
+	writer_python_code(&host, USER, 10, "/home/u/count.py", "tally");
+	writer_python_code(&host, BOOTSTRAP, 314, "/usr/lib/python3.11/multiprocessing/process.py",
+			   "BaseProcess._bootstrap");
+	writer_python_code(&host, TASK, 3, "/home/u/count.py", "square");
+	writer_python_stack(&host, 1, stack, 2 + caller_count);
+	writer_python_stack(&host, 2, (const uint32_t[]){TASK, OUTER, BOOTSTRAP, USER}, 4);
+	for (uint64_t i = 0; i < 20; i++)
+		writer_sample(&host, BEGIN + i * 11 * MS + 10 * MS, 10000, 1);
+	for (uint64_t i = 0; i < count; i++) {
+		const uint64_t args[] = {tf_arg(TF_ARG_FD, 0, 60 << 16 | 5), tf_arg(TF_ARG_STACK, 0, 1)};
+
+		writer_call(&host, f_write, BEGIN + 230 * MS + i * MS / 20, 10000, args, 2);
+	}
+}
+
+static const uint32_t by_user[] = {USER}, by_pool[] = {BOOTSTRAP, USER};
+#define MANAGERS "/usr/lib/python3.11/multiprocessing/managers.py"
+#define POOL "/usr/lib/python3.11/multiprocessing/pool.py"
+
+Test(rule_transfer, many_small_messages_of_a_line)
+{
+	struct finding f;
+
+	exchange(2000, MANAGERS, "BaseProxy._callmethod", by_user, 1);
+	open_model(400 * MS);
+	rule_run(&rules, rule_find("process_transfer"), &f);
+	cr_expect_eq(f.verdict, VERDICT_FOUND);
+	cr_expect_str_eq(buffer_string(&f.text), "process 10 sends 2000 small messages to other processes, 200 ms");
+	cr_expect_str_eq(line_text(f.line), "tally (/home/u/count.py:10)");
+	cr_expect_str_eq(buffer_string(&f.edit), "frames~multiprocessing/managers.py:BaseProxy._callmethod=0",
+			 "with the wait for the answer");
+	finding_done(&f);
+}
+
+/* The line is that of the process that has forked the worker; 100 ms more in the function of the task. */
+Test(rule_transfer, many_small_messages_of_a_pool)
+{
+	struct finding f;
+
+	exchange(2000, POOL, "worker", by_pool, 2);
+	for (uint64_t i = 0; i < 10; i++)
+		writer_sample(&host, BEGIN + 340 * MS + i * 11 * MS, 10000, 2);
+	open_model(500 * MS);
+	rule_run(&rules, rule_find("process_transfer"), &f);
+	cr_expect_eq(f.verdict, VERDICT_FOUND);
+	cr_expect_null(f.line, "no line of the user's sends anything");
+	cr_expect_str_eq(buffer_string(&f.edit), "frames~multiprocessing/pool.py:worker=0");
+	cr_expect_float_eq(sampled_below(&f.edit), 200e6, 1e6, "the task is not the pool's");
+	finding_done(&f);
+}
+
+Test(rule_transfer, few_small_messages)
+{
+	exchange(900, MANAGERS, "BaseProxy._callmethod", by_user, 1);
+	open_model(400 * MS);
+	assert_verdict("process_transfer", VERDICT_CLEAN);
+}
+
+Test(rule_transfer, small_messages_that_take_a_small_part_of_the_time)
+{
+	exchange(2000, MANAGERS, "BaseProxy._callmethod", by_user, 1);
+	open_model(4000 * MS);
+	assert_verdict("process_transfer", VERDICT_CLEAN);
+}
+
 /* A rank that is sampled for 100 ms in mpi4py: `pickles` times of 10 in pickle, otherwise where it polls. */
 static void send_objects(uint64_t pickles)
 {

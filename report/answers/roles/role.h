@@ -148,8 +148,8 @@ const struct role_call *role_parent_wait(const struct roles *all, const struct r
 					 const struct role **ret_parent);
 
 /* Appends ": job.py:42 store"; or for threads of a library " for main: " and the line for which they work, where the
- * program's main thread waits for others or computes; or likewise that of role_parent_wait. Nothing if none is
- * known. */
+ * program's main thread waits for others or computes, for forked workers where that of the process that forked them
+ * does; or likewise that of role_parent_wait. Nothing if none is known. */
 void role_work_line(const struct report_context *c, const struct roles *all, const struct role *r, struct buffer *ret);
 
 /* role_poll.c: CPU time of a thread in calls that poll. *ret_only is set to whether it does nothing else; then the loop

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/answers/roles/role.h"
+#include "report/read/job/process_tree.h"
 
 const struct code_line *role_call_line(const struct report_context *c, const struct role_call *call)
 {
@@ -199,13 +200,26 @@ const struct role_call *role_parent_wait(const struct roles *all, const struct r
 	return found;
 }
 
+/* Of code that a library has made, as of a named tuple. */
+static bool is_text(const struct report_context *c, const struct role *r)
+{
+	const struct code_line *line = r->is_main ? NULL : role_hot_code_line(c, r);
+
+	return line && line->file && attribution_is_generated(line->file);
+}
+
 void role_work_line(const struct report_context *c, const struct roles *all, const struct role *r, struct buffer *ret)
 {
 	const struct role_call *wait;
 	const struct role *parent;
+	/* of a thread its program, of workers the one that has forked them */
+	const struct process *for_whom = !r->is_program  ? r->process
+					 : r->is_workers ? process_parent(c->model, r->process)
+							 : NULL;
 	SCOPED(buffer) line = {0};
 
-	role_hot_line(c, r, &line);
+	if (!r->is_workers && !is_text(c, r))
+		role_hot_line(c, r, &line);
 	if (line.size)
 		buffer_print(ret, ": %s", line.data);
 	wait = line.size ? NULL : role_parent_wait(all, r, &parent);
@@ -213,10 +227,10 @@ void role_work_line(const struct report_context *c, const struct roles *all, con
 		role_place(c, wait, &line);
 		buffer_print(ret, " for %s: %s", parent->is_workers ? "the workers" : parent->label, line.data);
 	}
-	for (size_t i = 0; i < all->count && !r->is_program && !line.size; i++) {
+	for (size_t i = 0; i < all->count && for_whom && !line.size; i++) {
 		const struct role *program = &all->items[i];
 
-		if (!program->is_program || program->process != r->process)
+		if (!program->is_program || program->process != for_whom)
 			continue;
 		wait = longest_wait(program);
 		if (!wait || (program->lines.count && program->lines.items[0].ns > wait->ns))
