@@ -485,6 +485,9 @@ static void propose_finding(struct choice *k, const struct finding *f)
 	/* What has no price in the graph may save all of its time or nothing; of a RULE_PART most. */
 	if (f->rule->flags & RULE_WORK || (!(f->rule->flags & RULE_PART) && !cause.saves.low_ns && !f->edit.size))
 		cause.worth_ns = cause.saves.saved_ns / 2;
+	/* of two threads or more: to remove all that they do so saves up to twice as much */
+	if (f->rule->flags & RULE_SERIAL)
+		cause.worth_ns = 2 * cause.saves.saved_ns;
 	fix_first_words(f, &cause.text);
 	cause.line = f->line;
 	buffer_add(&cause.edit, f->edit.data, f->edit.size);

@@ -77,6 +77,7 @@ enum {
 	RULE_CALLERS = 64, /* who makes the calls does more for the same purpose: the price is that of the callers */
 	RULE_WORK = 128,     /* what it finds may be needed, as what computes is: it is sorted among that */
 	RULE_ENDED = 16,   /* why the run ended or stood still: before anything that takes time */
+	RULE_SERIAL = 256,   /* what is done one after the other need not be: that comes before doing less of it */
 	RULE_REMOVED = 32, /* the repair removes what its line does, which may be more than what the rule looks for */
 };
 

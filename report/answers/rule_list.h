@@ -64,7 +64,7 @@
 	  "rank in a buffer and write it at once.")                                                                    \
 	X(file_flush, NULL, "Flushes to the Disk", RULE_REMOVED | RULE_CALLERS,                                        \
 	  "Flush once at the end, or write and flush in another thread.")                                              \
-	X(lock_convoy, NULL, "Threads That Wait for Locks", 0,                                                         \
+	X(lock_convoy, NULL, "Threads That Wait for Locks", RULE_SERIAL,                                               \
 	  "Hold the lock for less time, divide the data that it protects, or give each thread its own copy.")          \
 	X(openmp_imbalance, NULL, "OpenMP Threads That Wait for the Last One", 0,                                      \
 	  "Divide the work evenly: schedule(dynamic) or schedule(guided), smaller chunks, or tasks; openmp_wait_sum "  \

@@ -276,17 +276,54 @@ Test(rule_cpu, small_reads_have_the_line_of_their_samples)
 	finding_done(&f);
 }
 
-/* Threads that each wait for a lock for most of the time. */
-static void lock_waits(uint32_t threads, uint64_t waits)
+/* Threads that each wait for a lock for most of the time, with this stack. */
+static void waits_in(uint32_t threads, uint64_t waits, unsigned int function, uint32_t stack)
 {
+	const uint64_t args[] = {tf_arg(TF_ARG_STACK, 0, stack)};
+
 	for (uint32_t i = 0; i < threads; i++) {
 		struct writer_thread t;
 
 		writer_thread(&w, &t, 100 + i, "worker", 16 * TF_PAGE);
 		for (uint64_t k = 0; k < waits; k++)
-			writer_call(&t, f_lock, BEGIN + (k + 1) * MS, 900 * US, NULL, 0);
+			writer_call(&t, function, BEGIN + (k + 1) * MS, 900 * US, args, stack != 0);
 	}
 	open_model(100 * MS);
+}
+
+static void lock_waits(uint32_t threads, uint64_t waits)
+{
+	waits_in(threads, waits, f_lock, 0);
+}
+
+/* In Python: each wait is in `inner`, which the user's code has called, or in that code itself. */
+static void python_waits(const char *inner)
+{
+	const uint32_t stack[] = {1, 2};
+
+	if (inner)
+		writer_python_code(&host, 1, 359, inner, "Condition.wait");
+	writer_python_code(&host, 2, 23, "/home/u/ask.py", "work");
+	writer_python_stack(&host, 1, inner ? stack : stack + 1, inner ? 2 : 1);
+	waits_in(4, 50, f_futex, 1); /* of the class of sem_wait() */
+}
+
+Test(rule_cpu, threads_that_wait_for_a_lock_of_python)
+{
+	struct finding f;
+
+	python_waits(NULL);
+	rule_run(&rules, rule_find("lock_convoy"), &f);
+	cr_expect_eq(f.verdict, VERDICT_FOUND);
+	cr_assert_not_null(f.line);
+	cr_expect_eq(f.line->line, 23);
+	finding_done(&f);
+}
+
+Test(rule_cpu, threads_of_python_that_wait_for_each_other_wait_for_no_lock)
+{
+	python_waits("/usr/lib/python3.11/threading.py");
+	assert_verdict("lock_convoy", VERDICT_CLEAN);
 }
 
 Test(rule_cpu, threads_that_wait_for_a_lock)

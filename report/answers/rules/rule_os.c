@@ -11,6 +11,7 @@
 #include "report/time/blocked.h"
 
 enum { ROWS = 50, FLUSH_PERCENT = 2, SMALL_PERCENT = 2, LOCK_PERCENT = 5, GIL_PERCENT = 10, COMPUTES_PERCENT = 10 };
+enum { NATIVE_FRAMES = 64 };
 enum { FLUSH_CALLS = 3, SMALL_CALLS = 5000, LOCK_CALLS = 20, GIL_CALLS = 20, SMALL_BYTES = 4096 };
 #define SMALL_NS 1000000ull /* a longer call waits for data, whatever its size */
 #define COPY_NS 20000ull    /* likewise of a pipe or a socket, which gives what its other end has written */
@@ -22,6 +23,7 @@ struct os_rule {
 	bool (*counts)(struct descriptor_search *descriptors, const struct event *e, uint8_t class, uint64_t ns);
 	bool is_of_interpreter; /* only calls that the Python interpreter itself makes */
 	bool is_of_users;	/* not those of the system's own programs, which nobody who runs them can change */
+	bool is_of_locks;	/* by CLASS_LOCK and CLASS_SEMAPHORE */
 	bool has_short;	      /* calls below the threshold count as well */
 	unsigned int percent; /* of the duration of the process */
 	uint64_t calls;	      /* at least */
@@ -55,9 +57,14 @@ static bool is_small(struct descriptor_search *descriptors, const struct event *
 	       (ns < COPY_NS || blocked_kind_of(descriptors, e, BLOCKED_READ) == BLOCKED_READ);
 }
 
+enum { CLASS_LOCK = 1, CLASS_SEMAPHORE = 2 };
+
+/* A lock of CPython is a semaphore. */
 static uint8_t classify_lock(const struct function *f)
 {
-	return (f->kind.does & FUNCTION_LOCKS) != 0;
+	bool is_semaphore = f->kind.waits == BLOCKED_THREAD && f->kind.does == FUNCTION_AWAITS;
+
+	return f->kind.does & FUNCTION_LOCKS ? CLASS_LOCK : is_semaphore ? CLASS_SEMAPHORE : 0;
 }
 
 /* CPython's locks are semaphores; it waits on a condition variable only for its global lock. */
@@ -73,8 +80,8 @@ static const struct os_rule os_rules[OS_RULES] = {
 		      .what = "calls that wait until data is on the disk"},
 	[OS_SMALL] = {.classify = classify_small, .counts = is_small, .has_short = true, .percent = SMALL_PERCENT,
 		      .calls = SMALL_CALLS, .what = "opens, and reads and writes of less than 4 KiB"},
-	[OS_LOCK] = {.classify = classify_lock, .is_of_users = true, .percent = LOCK_PERCENT, .calls = LOCK_CALLS,
-		     .threads = 2, .what = "waits for locks", .edit = "lock"},
+	[OS_LOCK] = {.classify = classify_lock, .is_of_users = true, .is_of_locks = true, .percent = LOCK_PERCENT,
+		     .calls = LOCK_CALLS, .threads = 2, .what = "waits for locks", .edit = "lock"},
 	[OS_GIL] = {.classify = classify_gil, .is_of_interpreter = true, .percent = GIL_PERCENT, .calls = GIL_CALLS,
 		    .threads = 2, .what = "waits for the interpreter lock (GIL)", .edit = "interpreter=0"},
 };
@@ -95,6 +102,7 @@ struct os_calls {
 	struct os_sum *sums; /* by process */
 	const uint8_t *classes; /* by function of the current image */
 	struct map callers;  /* (stack, image) -> 1 + has_caller() */
+	struct map locks;    /* likewise takes_lock() */
 	size_t worst;	     /* process */
 };
 
@@ -155,11 +163,40 @@ static bool has_caller(struct os_calls *o, const struct image *image, uint32_t s
 	return *known > 1;
 }
 
+/* Whether the user's code takes a lock of Python: no library's code is inside of it, as that of a condition, a queue or
+ * the end of a thread, which also wait for such a lock. */
+static bool is_lock(const struct os_calls *o, const struct image *image, uint32_t stack)
+{
+	struct symbols *symbols = o->rules->context->symbols;
+	struct symbol_frame frames[NATIVE_FRAMES];
+	size_t count = symbols_frames(symbols, image, stack, frames, NATIVE_FRAMES);
+	struct symbol_frame *inner = array_find(f, frames, count, !f->is_interpreter && f->place != SYMBOL_NO_PLACE);
+
+	if (!inner || !inner->is_python)
+		return false;
+	symbols_name(symbols, inner);
+	return inner->line->file && !attribution_is_library(inner->line->file);
+}
+
+static bool takes_lock(struct os_calls *o, const struct image *image, uint32_t stack)
+{
+	uint64_t *known;
+
+	if (!stack)
+		return false;
+	known = map_put(&o->locks, stack, (uint64_t)(image - o->rules->context->model->images), NULL);
+	if (!*known)
+		*known = 1 + is_lock(o, image, stack);
+	return *known > 1;
+}
+
 static bool os_counts(struct os_calls *o, struct descriptor_search *descriptors, const struct image *image,
 		      const struct event *e, uint64_t ns)
 {
 	const struct os_rule *rule = o->rule;
 
+	if (rule->is_of_locks && o->classes[e->id] == CLASS_SEMAPHORE && !takes_lock(o, image, event_stack(e)))
+		return false;
 	return has_caller(o, image, event_stack(e)) &&
 	       (!rule->counts || rule->counts(descriptors, e, o->classes[e->id], ns));
 }
@@ -240,6 +277,7 @@ void rules_os_done(struct rules *r)
 	for (size_t i = 0; r->os && i < OS_RULES; i++) {
 		aggregate_done(&r->os->of[i].aggregate);
 		map_done(&r->os->of[i].callers);
+		map_done(&r->os->of[i].locks);
 		free(r->os->of[i].sums);
 	}
 	free(r->os);
