@@ -385,11 +385,14 @@ static void propose_stop(struct choice *k, const struct role *r)
 
 static void propose_kernel(struct choice *k, const struct price *price)
 {
-	struct fix_first_cause cause = {.rule = "bound_by", .how = "if it took half of its time", .is_bound = true,
-					.saves = price->saves};
+	struct fix_first_cause cause = {.rule = "bound_by", .is_bound = true, .saves = price->saves};
 	struct editables *all = &costs_causes(k->costs)->editables;
 
-	cause.worth_ns = price->saves.saved_ns / 2; /* what can simply be removed comes before it, see propose_spine */
+	cause.how = text_ends_with(price->edit, "=0") ? "if it took half of its time, or another kernel did its work"
+						      : "if it took half of its time";
+	/* What can simply be removed comes before it, see propose_spine, the more so before what a library computes:
+	 * that is as fast as it can make it. */
+	cause.worth_ns = price->saves.saved_ns / 4;
 	cause.whole_ns = (uint64_t)price->path_ns;
 	buffer_text(&cause.edit, price->edit);
 	buffer_text(&cause.text, "the GPU executes ");

@@ -95,6 +95,14 @@ static void take_frames(struct fix_first_cause *kept, struct fix_first_cause *ad
 	added->callee = NULL;
 }
 
+/* Of what a library computes on a device, the place may choose a type with which that takes half of its time. */
+static uint64_t worth_at_place(const struct fix_first_cause *cause)
+{
+	bool is_tuned = cause->how && text_ends_with(buffer_string(&cause->edit), "=0.5x");
+
+	return is_tuned ? cause->saves.saved_ns / 2 : cause->worth_ns;
+}
+
 /* Two causes at one line, of which the better one stays, with the larger price if these are prices of the same kind of
  * change and not of more than the line. Takes ownership of `added`. */
 static void join_causes(struct fix_first_cause *kept, struct fix_first_cause *added)
@@ -118,8 +126,8 @@ static void join_causes(struct fix_first_cause *kept, struct fix_first_cause *ad
 		take_frames(kept, added);
 	}
 	/* a place from which a device computes is worth no less than what the device computes */
-	if (is_work(kept) && is_work(added) && added->worth_ns > kept->worth_ns)
-		kept->worth_ns = added->worth_ns;
+	if (is_work(kept) && is_work(added))
+		kept->worth_ns = larger_of(worth_at_place(kept), worth_at_place(added));
 	fix_first_cause_done(added);
 }
 

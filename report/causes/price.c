@@ -6,6 +6,7 @@
 
 #include "report/causes/function.h"
 #include "report/events/usage.h"
+#include "report/names/kernel_kind.h"
 #include "report/time/cpu_limit.h"
 
 /* Edits that are ranked at most, and the part of the run from which on one is. */
@@ -77,6 +78,21 @@ static void limit_to_cpus(const struct causality *s, const struct edit *e, struc
 	limit_to(ret, most_ns > 0 ? (uint64_t)most_ns : 0);
 }
 
+/* Where a kernel is removed, another one does its work: what that then takes more is half of it at most. */
+static void leave_half(struct causality *s, const char *edit, struct saving *ret)
+{
+	SCOPED(edit) e = {0};
+	SCOPED(buffer) half = {0};
+	struct saving saves;
+	struct err err;
+
+	buffer_print(&half, "%.*s=0.5x", (int)(strrchr(edit, '=') - edit), edit);
+	edit_init(&e, s);
+	if (!edit_parse(s, half.data, &e, &err))
+		saving_find(s, &e, &saves);
+	ret->low_ns = smaller_of(ret->low_ns, saves.low_ns);
+}
+
 static int find_new(struct causality *s, const char *edit, struct saving *ret, struct err *err)
 {
 	SCOPED(edit) e = {0};
@@ -88,6 +104,8 @@ static int find_new(struct causality *s, const char *edit, struct saving *ret, s
 		saving_find(s, &e, ret);
 	if (!code && e.no_waits)
 		limit_to_cpus(s, &e, ret);
+	if (!code && text_begins_with(edit, "kernel~") && text_ends_with(edit, "=0"))
+		leave_half(s, edit, ret);
 	return code;
 }
 
@@ -160,7 +178,8 @@ static void add_choice(struct ranking *r, const char *edit, bool is_kernel, uint
 		r->items[*place - 1].path_ns += ns;
 }
 
-/* A kernel that several lines launch is to be changed at each of them, so each has its price. */
+/* A kernel that several lines launch is to be changed at each of them, so each has its price. One of no library's most
+ * tuned ones may be done by another kernel, which reads and writes the same data. */
 static void add_kernel(struct ranking *r, const struct editable *e, const struct code_line *line, uint32_t what,
 		       double ns)
 {
@@ -170,7 +189,7 @@ static void add_kernel(struct ranking *r, const struct editable *e, const struct
 	price_add_name(e->name, &text);
 	buffer_text(&text, "$");
 	add_place("", "@", line, &text);
-	buffer_text(&text, "=0.5x");
+	buffer_text(&text, kernel_is_tuned(e->name) ? "=0.5x" : "=0");
 	add_choice(r, text.data, true, what, ns);
 }
 

@@ -63,3 +63,9 @@ bool kernel_is_of_nccl(const char *kernel)
 {
 	return strstr(kernel, "nccl") && strstr(kernel, "Kernel");
 }
+
+bool kernel_is_tuned(const char *kernel)
+{
+	return kernel_is_product(kernel) || kernel_is_of_nccl(kernel) ||
+	       text_any(text_has, kernel, "conv", "fprop", "dgrad", "wgrad", "winograd", "flash_", "fmha");
+}

@@ -16,3 +16,5 @@ bool kernel_uses_tensor_cores(const char *kernel);
 unsigned kernel_gradient(const char *kernel);
 bool kernel_is_product(const char *kernel);
 bool kernel_is_of_nccl(const char *kernel);
+/* A product, a convolution, attention as a whole, or one of NCCL: no other kernel does its work beside its own. */
+bool kernel_is_tuned(const char *kernel);
