@@ -42,7 +42,11 @@ Test(function_kind, what_is_waited_on_with_a_futex)
 		{"new_sem_wait_slow64", LOCK_SEMAPHORE},    {"pthread_clockjoin_ex", LOCK_THREAD},
 		{"pthread_rwlock_wrlock", LOCK_RWLOCK},	    {"pthread_barrier_wait", LOCK_BARRIER},
 		{"pthread_barrier_destroy", LOCK_BARRIER},  {"futex_wait", LOCK_OTHER},
-		{"pthread_tryjoin_np", LOCK_OTHER},
+		{"pthread_tryjoin_np", LOCK_OTHER},	    {"pthread_cond_signal", LOCK_CONDITION},
+		{"pthread_cond_broadcast", LOCK_CONDITION}, {"pthread_mutex_trylock", LOCK_MUTEX},
+		{"pthread_mutex_unlock_usercnt", LOCK_MUTEX}, {"pthread_rwlock_trywrlock", LOCK_RWLOCK},
+		{"pthread_rwlock_unlock", LOCK_RWLOCK},	    {"sem_post", LOCK_SEMAPHORE},
+		{"sem_trywait", LOCK_SEMAPHORE},	    {"pthread_spin_trylock", LOCK_OTHER},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
