@@ -9,6 +9,7 @@ enum { LEAST_HEAD = 4 };
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/shared/base/text.h"
 #include "runtime/shared/base/utf8.h"
 
 static bool is_tail(unsigned char c)
@@ -158,6 +159,16 @@ void text_escape(struct buffer *b, const char *text, const char *keep)
 		else
 			buffer_print(b, code < 0x80 ? "\\x%02x" : "\\u%04x", code);
 	}
+}
+
+void text_add_word(struct buffer *b, const char *text)
+{
+	size_t size = 4 * strlen(text) + 3;
+	SCOPED_MEMORY char *word = mem_alloc(size);
+	struct text t = text_init(word, size);
+
+	text_word(&t, text);
+	buffer_text(b, word);
 }
 
 void text_fit(struct buffer *b, const char *name, size_t width)

@@ -26,6 +26,9 @@ size_t text_cut(struct buffer *b, const char *text, size_t width);
  * not escaped. */
 void text_escape(struct buffer *b, const char *text, const char *keep);
 
+/* Appends the text as one word of a shell. */
+void text_add_word(struct buffer *b, const char *text);
+
 /* The path from the working directory if it is below that, otherwise the path. */
 const char *text_path(const char *path);
 /* Where " (file:line)" begins at the end of a text that ends with it; NULL: nowhere. */

@@ -8,7 +8,7 @@
 
 const char *path_shown(const struct run *run)
 {
-	static char quoted[PATH_MAX + 64];
+	static char quoted[4 * PATH_MAX + 3];
 	struct text t = text_init(quoted, sizeof(quoted));
 	char here[PATH_MAX];
 	size_t length = getcwd(here, sizeof(here)) ? strlen(here) : 0;
@@ -16,12 +16,7 @@ const char *path_shown(const struct run *run)
 				   ? run->directory + length + 1
 				   : run->directory;
 
-	if (!strpbrk(name, TEXT_SHELL_SPECIAL))
-		return name;
-	text_char(&t, '\'');
-	for (; *name; name++)
-		text_add(&t, *name == '\'' ? "'\\''" : (char[]){*name, '\0'});
-	text_char(&t, '\'');
+	text_word(&t, name);
 	return quoted;
 }
 

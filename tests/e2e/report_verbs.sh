@@ -107,8 +107,12 @@ PILLION_STATS=summary pillion -o "it's new" sleep 0.3 2>err
 like "$(cat err)" "^pillion: capture: open it with pillion view 'it'.*''s new.pillion'\$" 'the name is quoted'
 eval "$(sed -n 's/^pillion: capture: open it with//p' err) -o new.html --no-open" >out 2>&1
 ok 'so that the line can be run' [ -s new.html ]
-mv "it's new.pillion" 'new one.pillion'
-like "$(report stats --summary 'new one')" "^next +pillion critical 'new one'\$" 'what to run next likewise'
+for name in 'new one' "it's" 'a[1]' '#x'; do
+	cp -r "it's new.pillion" "$name"
+	report stats --summary "$name" >out
+	(pillion() { printf '%s\n' "$2"; } && eval "$(sed -n 's/^next *//p' out)") >named 2>&1
+	is "$(cat named)" "$name" "what to run next likewise: $name"
+done
 
 # ---- files of other tools ----
 

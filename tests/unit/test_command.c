@@ -20,6 +20,8 @@ Test(command, quotes_what_a_shell_would_split)
 	JOINED("sh\0-c\0a b\0\0", "sh -c 'a b' ''");
 	JOINED("", "");
 	JOINED("\0a\0", "'' a");
+	JOINED("it's\0a[1]\0#\0~\0{a,b}\0!\0a\xc3\xa4/b-c_d.e:f@g%h+i,j=k\0",
+	       "'it'\\''s' 'a[1]' '#' '~' '{a,b}' '!' a\xc3\xa4/b-c_d.e:f@g%h+i,j=k");
 }
 
 Test(command, masks_the_values_of_secret_options)

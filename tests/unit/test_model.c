@@ -547,3 +547,24 @@ Test(model, a_spool_that_was_not_moved_has_a_state)
 	ranges.run = 0x78;
 	cr_expect_eq(model_spool(&m, &run), SPOOL_MOVED, "nothing could be recorded");
 }
+
+Test(model, words_of_a_command_have_their_quotes)
+{
+	static const struct {
+		const char *command, *word;
+		size_t number;
+	} cases[] = {
+		{"a 'b c' d", "b c", 1},	 {"a 'b c' d", "d", 2},
+		{"'it'\\''s' a", "it'\\''s", 0}, {"'a'\\'' b' c", "a'\\'' b", 0},
+		{"'a'\\'' b' c", "c", 1},	 {"'' a", "", 0},
+		{"a", "", 1},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const char *word;
+		size_t length = model_command_word(cases[i].command, cases[i].number, &word);
+
+		cr_expect_eq(length, strlen(cases[i].word), "case %zu: %zu", i, length);
+		cr_expect(!strncmp(word, cases[i].word, length), "case %zu", i);
+	}
+}

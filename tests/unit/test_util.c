@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <criterion/criterion.h>
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -285,6 +286,31 @@ Test(util, texts_begin_end_and_have)
 	cr_expect_not(text_any(text_is, "nicer", "sh", "nice"));
 	cr_expect(text_any(text_has, "/a/site-packages/b.py", "/dist-packages/", "/site-packages/"));
 	cr_expect_not(text_any(text_begins_with, "/opt/lib/x.so", "/lib/", "/usr/lib/"));
+}
+
+Test(util, a_word_is_quoted_unless_a_shell_takes_it_as_it_is)
+{
+	static const char *const quoted[][2] = {
+		{"a b", "'a b'"}, {"it's", "'it'\\''s'"}, {"a[1]", "'a[1]'"},
+		{"#x", "'#x'"},	  {"", "''"},		  {"~", "'~'"},		{"a\n", "'a\n'"},
+	};
+	static const char plain[] = "azAZ09_./:@%+,=-\xc3\xa4";
+
+	for (size_t i = 0; i < sizeof(quoted) / sizeof(*quoted); i++) {
+		SCOPED(buffer) b = {0};
+
+		text_add_word(&b, quoted[i][0]);
+		cr_expect_str_eq(buffer_string(&b), quoted[i][1], "%s", quoted[i][0]);
+	}
+	for (char c = 1; c > 0 && c < 0x7f; c++) {
+		SCOPED(buffer) b = {0};
+
+		text_add_word(&b, (char[]){c, 0});
+		cr_expect_eq(b.size == 1, isalnum(c) || strchr("_./:@%+,=-", c), "%c", c);
+	}
+	SCOPED(buffer) same = {0};
+	text_add_word(&same, plain);
+	cr_expect_str_eq(buffer_string(&same), plain);
 }
 
 Test(util, a_field_has_its_nul)

@@ -18,7 +18,6 @@
 #include "report/read/job/run_command.h"
 #include "report/tables/report.h"
 #include "report/tables/run/ledger.h"
-#include "runtime/shared/base/text.h"
 
 enum { TOP = 3, NAME_WIDTH = 70, LINES = 24 }; /* with the launcher's own: 25 lines */
 
@@ -421,7 +420,8 @@ static void summary_sections(const struct answer *s, size_t width, size_t room, 
 /* The one verb that shows more of it. */
 static void summary_verb(const struct answer *s, const char *capture, size_t hangs, struct buffer *out)
 {
-	const char *verb = NULL, *quote;
+	SCOPED(buffer) word = {0};
+	const char *verb = NULL;
 	const struct model *m = s->context.model;
 
 	if (hangs || array_find(process, m->processes, m->process_count, process->is_running))
@@ -433,10 +433,10 @@ static void summary_verb(const struct answer *s, const char *capture, size_t han
 		verb = "critical"; /* no rule has more to say */
 	if (!capture || !verb)
 		return;
-	quote = strpbrk(capture, TEXT_SHELL_SPECIAL) ? "'" : "";
-	buffer_print(out, "%-*s pillion %s %s", SUMMARY_LABEL, "next", verb, quote);
-	text_escape(out, capture, "");
-	buffer_print(out, "%s\n", quote);
+	text_add_word(&word, capture);
+	buffer_print(out, "%-*s pillion %s ", SUMMARY_LABEL, "next", verb);
+	text_escape(out, buffer_string(&word), "");
+	buffer_text(out, "\n");
 }
 
 /* False: no option would tell more. */

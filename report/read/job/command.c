@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "report/base/text.h"
 #include "runtime/shared/base/text.h"
 
 #define MASK "[masked]"
@@ -126,14 +127,23 @@ static bool has_secret_next(const char *text, const char *next)
 	return *text == '-' && *next != '-' && is_secret_name(text, length);
 }
 
+/* A mask needs no quotes. */
+static bool is_plain(const char *text)
+{
+	const char *mask;
+
+	for (; (mask = strstr(text, MASK)); text = mask + strlen(MASK))
+		if (!text_is_plain(text, (size_t)(mask - text)))
+			return false;
+	return text_is_plain(text, strlen(text));
+}
+
 char *command_join(const char *arguments, const char *end)
 {
 	bool is_value = false;
 	struct buffer b = {0}, masked = {0};
 
 	for (const char *at = arguments; at < end; at += strlen(at) + 1) {
-		bool quoted;
-
 		buffer_clear(&masked);
 		if (!command_masks_secrets)
 			buffer_text(&masked, at);
@@ -141,9 +151,11 @@ char *command_join(const char *arguments, const char *end)
 			buffer_text(&masked, MASK);
 		else
 			add_masked(&masked, at);
-		quoted = strpbrk(buffer_string(&masked), TEXT_SHELL_SPECIAL) || !*at;
 		buffer_text(&b, b.size ? " " : "");
-		buffer_print(&b, quoted ? "'%s'" : "%s", buffer_string(&masked));
+		if (*at && is_plain(buffer_string(&masked)))
+			buffer_text(&b, buffer_string(&masked));
+		else
+			text_add_word(&b, buffer_string(&masked));
 		is_value = !is_value && at + strlen(at) + 1 < end && has_secret_next(at, at + strlen(at) + 1);
 	}
 	buffer_done(&masked);

@@ -86,10 +86,10 @@ size_t model_command_word(const char *command, size_t number, const char **ret)
 		size_t length = strcspn(at, " ");
 		const char *end;
 
-		if (*at == '\'') { /* to a quote before a space */
+		if (*at == '\'') { /* to a quote that is none of the word */
 			at++;
-			for (end = at; *end && (*end != '\'' || (end[1] && end[1] != ' '));)
-				end++;
+			for (end = at; *end && (*end != '\'' || text_begins_with(end, "'\\''"));)
+				end += *end == '\'' ? 4 : 1;
 			length = (size_t)(end - at);
 		}
 		if (!number) {

@@ -8,9 +8,6 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A shell takes none of these for a part of a word, unless it is quoted. */
-#define TEXT_SHELL_SPECIAL " \t\n\"'\\$`*?;&|<>()"
-
 struct text {
 	char *start, *at, *end; /* end: the last byte, reserved for the NUL */
 	bool cut;
@@ -67,6 +64,32 @@ static inline void text_hex(struct text *t, uint64_t number, int width)
 	for (int shift = 60; shift >= 0; shift -= 4)
 		if (number >> shift || shift / 4 < width || !shift)
 			text_char(t, "0123456789abcdef"[number >> shift & 15]);
+}
+
+/* Whether a shell takes the bytes as they are for a part of a word. */
+static inline bool text_is_plain(const char *s, size_t size)
+{
+	for (; size; s++, size--)
+		if ((unsigned char)*s <= 0x7f && !(*s >= 'a' && *s <= 'z') && !(*s >= 'A' && *s <= 'Z') &&
+		    (!*s || !strchr("0123456789_./:@%+,=-", *s)))
+			return false;
+	return true;
+}
+
+/* As one word of a shell: in quotes if need be, and then 4 times as long at most, and 2 bytes. */
+static inline void text_word(struct text *t, const char *s)
+{
+	if (*s && text_is_plain(s, strlen(s))) {
+		text_add(t, s);
+		return;
+	}
+	text_char(t, '\'');
+	for (; *s; s++)
+		if (*s == '\'')
+			text_add(t, "'\\''");
+		else
+			text_char(t, *s);
+	text_char(t, '\'');
 }
 
 static inline size_t text_length(const struct text *t)
