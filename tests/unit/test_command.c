@@ -50,6 +50,31 @@ Test(command, masks_within_scripts)
 	       "sh -c 'curl -H \"X-Api-Key: [masked]\" http://u:[masked]@h/'");
 }
 
+/* In quoted pieces, escaped and bare bytes alike. */
+Test(command, masks_the_whole_word_of_a_shell)
+{
+	JOINED("sh\0-c\0: --password \"aa\\\"S b\" c\0", "sh -c ': --password [masked] c'");
+	JOINED("sh\0-c\0: --password aa\"S b\"'c d' e\0", "sh -c ': --password [masked] e'");
+	JOINED("sh\0-c\0: --password 'aa'\"'\"'S' c\0", "sh -c ': --password [masked] c'");
+	JOINED("sh\0-c\0: --password aa\\ S\\;b c\0", "sh -c ': --password [masked] c'");
+	JOINED("sh\0-c\0: --password $'aa\\'S b' c\0", "sh -c ': --password [masked] c'");
+	JOINED("sh\0-c\0: --password aa,S c\0", "sh -c ': --password [masked] c'");
+	JOINED("sh\0-c\0x PASSWORD=aa\"S b\" c\0", "sh -c 'x PASSWORD=[masked] c'");
+	JOINED("sh\0-c\0# it's\nPASSWORD=aa'S b' c\0", "sh -c '# it'\\''s\nPASSWORD=[masked] c'");
+}
+
+/* The script of a shell within a script ends with its quotes, unless its word goes on. */
+Test(command, masks_in_scripts_within_scripts)
+{
+	JOINED("sh\0-c\0bash -c \"x --password a\" -u \"b\"\0", "sh -c 'bash -c \"x --password [masked]\" -u \"b\"'");
+	JOINED("sh\0-c\0sh -c \"x --password \\\"a S\\\" b\" c\0",
+	       "sh -c 'sh -c \"x --password [masked] b\" c'");
+	JOINED("sh\0-c\0sh -c \"x --password 'a S' b\" c\0", "sh -c 'sh -c \"x --password [masked] b\" c'");
+	JOINED("sh\0-c\0sh -c \"x --password a\"'S b' c\0", "sh -c 'sh -c \"x --password [masked] c'");
+	JOINED("sh\0-c\0curl -H \"X-Api-Key: a\\\"S b\" c\0", "sh -c 'curl -H \"X-Api-Key: [masked]\" c'");
+	JOINED("curl\0-H\0X-Api-Key: a\"S b\0", "curl -H 'X-Api-Key: [masked]'");
+}
+
 /* A value in quotes has its blanks; a header ends with the quotes around it. A name of 64 bytes is none. */
 Test(command, masks_values_to_their_ends)
 {

@@ -53,18 +53,68 @@ static bool is_secret_name(const char *text, size_t length)
 
 /* ---- one argument ---- */
 
-/* The end of a value within an argument that has several words, such as a script of sh -c. That of a header has
- * several words, too. */
-static const char *value_end(const char *at, bool is_header)
+static bool is_quote(char c)
 {
-	char quote = *at == '"' || *at == '\'' ? *at : 0;
+	return c == '"' || c == '\'';
+}
 
-	if (is_header)
-		return at + strcspn(at, "\n\"'");
-	if (!quote)
-		return at + strcspn(at, " \t\n\"'&;|,");
-	at = strchrnul(at + 1, quote);
-	return at + (*at == quote);
+/* The quote that is open at a place of a script of a shell; 0: none. */
+static char quote_at(const char *script, const char *place)
+{
+	char quote = 0;
+
+	for (const char *at = script; at < place; at++)
+		if (*at == '\\' && quote != '\'')
+			at++;
+		else if (quote ? *at == quote : is_quote(*at))
+			quote = quote ? 0 : *at;
+		else if (!quote && *at == '#' && (at == script || isspace((unsigned char)at[-1])))
+			at += strcspn(at, "\n"); /* a comment */
+	return quote;
+}
+
+/* Whether the next one of a list of variables such as "A=1,B=2" follows. */
+static bool is_list_comma(const char *at)
+{
+	const char *name = at + 1;
+
+	if (*at != ',')
+		return false;
+	while (is_name_byte(*name))
+		name++;
+	return name > at + 1 && *name == '=';
+}
+
+/* The end of a value within an argument that has several words, such as a script of sh -c: that of the shell's word,
+ * which has bytes, escaped bytes and quoted ones. That of a header has several words, too. `outer`: the quote around a
+ * script within the script, which ends the value, unless the word goes on behind it. */
+static const char *value_end(const char *at, char outer, bool is_header)
+{
+	bool is_escaped = false, is_raw = false; /* raw: nothing is escaped within '', but within $'' */
+	char quote = 0;
+
+	for (outer = is_quote(*at) ? 0 : outer; *at; at++) {
+		if (outer && *at == outer) {
+			if (!at[1] || strchr(" \t\n&;|,)", at[1]))
+				break;
+			is_escaped = is_raw = false;
+			outer = quote = 0;
+			continue;
+		}
+		if (outer == '"' && *at == '\\' && at[1] && strchr("\"\\$`", at[1]))
+			at++; /* to what the inner script has */
+		if (is_escaped) {
+			is_escaped = false;
+		} else if (*at == '\\' && !is_raw) {
+			is_escaped = true;
+		} else if (quote ? *at == quote : is_quote(*at)) {
+			is_raw = !quote && *at == '\'' && at[-1] != '$';
+			quote = quote ? 0 : *at;
+		} else if (is_header ? *at == '\n' : !quote && (strchr(" \t\n&;|", *at) || is_list_comma(at))) {
+			break;
+		}
+	}
+	return at;
 }
 
 /* The value that follows a secret name up to `at`: "=X", ": X", or " X" after the name of an option. NULL: none. */
@@ -102,7 +152,9 @@ static void add_masked(struct buffer *ret, const char *text)
 		value = at > from && is_secret_name(from, (size_t)(at - from)) ? value_after(at, *from == '-') : NULL;
 		if (value)
 			/* an argument that begins with the name has nothing but its value */
-			end = from == text && *at == '=' ? value + strlen(value) : value_end(value, *at == ':');
+			end = from == text && *at == '='
+				      ? value + strlen(value)
+				      : value_end(value, quote_at(text, from), *at == ':');
 		else if (text_begins_with(at, "://"))
 			end = url_password(at + 3, &value);
 		if (end) {
