@@ -17,6 +17,15 @@ numbers = itertools.count(1)
 CAPTURE = "pillion: capture: open it with pillion view "
 
 
+def output_of(said):
+    """The capture of such a line; None: it names none."""
+    try:
+        words = shlex.split(said[len(CAPTURE):])
+    except ValueError:  # an open quote
+        return None
+    return os.path.abspath(words[0]) if words else None
+
+
 def pillion(line, cell):
     """%%pillion [OPTION]...
 
@@ -30,17 +39,18 @@ def pillion(line, cell):
     # The later of two options -o counts.
     arguments = [_command(), "-o", path, *shlex.split(line), sys.executable, "-u", script]
     environment = dict(_quiet_environment(), PILLION_STATS="false")
-    output = None
+    said = None  # the launcher's line is the last such one; those before are of the cell
     with subprocess.Popen(arguments, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True, errors="replace") as process:
         for text in process.stdout:
             if text.startswith(CAPTURE):
-                output = os.path.abspath(shlex.split(text[len(CAPTURE):])[0])
-            else:
-                print(text, end="")
+                text, said = said or "", text
+            print(text, end="")
     if process.returncode:
         print(f"exit status {process.returncode}", file=sys.stderr)
+    output = output_of(said) if said else None
     if output is None:
+        print(said or "", end="")
         return None
     capture = Capture(output)
     capture._directory = directory  # removed with the object

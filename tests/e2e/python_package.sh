@@ -165,6 +165,13 @@ capture = pillion.magic.pillion("-t osrt", "import sys\nprint(6 * 7)\nprint(8, f
 print(len(capture["processes"]))' >out 2>err
 is "$? $(tr '\n' ' ' <out)$(cat err)" '0 42 8 1 exit status 3' 'the cell magic: output, status and capture of a cell'
 is "$("$python" -c 'import pillion.magic
+capture = pillion.magic.pillion("-o named", "print(\"pillion: capture: open it with pillion view it\\x27s\")")
+print(capture.paths[0])
+output_of, said = pillion.magic.output_of, pillion.magic.CAPTURE
+print(output_of(said + "it\x27s"), output_of(said))')" "pillion: capture: open it with pillion view it's
+$work/named.pillion
+None None" 'the cell magic: the last line that names a capture counts'
+is "$("$python" -c 'import pillion.magic
 print(pillion.magic.pillion("-f true -o kept", "").paths[0])') $(ls -d kept.pillion)" \
 	"$work/kept.pillion kept.pillion" 'the cell magic: -o keeps the capture'
 
