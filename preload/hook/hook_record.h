@@ -78,6 +78,12 @@ static inline uint64_t hook_timeout_arg(int64_t us, int64_t result)
 							   << 16);
 }
 
+/* What a wait for so many descriptors adds to its argument. */
+static inline uint64_t hook_polled(uint64_t n)
+{
+	return tf_arg(0, n ? TF_POLLED : TF_POLLED_NOTHING, 0);
+}
+
 static inline bool hook_is_fault(int64_t result)
 {
 	return result == -1 && errno == EFAULT;
@@ -217,8 +223,13 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 #define HOOK_RECORD_TIMEOUT(us)                                                                                        \
 	HOOK_RECORD_ARG(hook_timeout_arg(hook_is_fault((int64_t)result) ? -1 : (int64_t)(us), (int64_t)result))
 
-/* READY: the result, of a call that changes its timeout */
-#define HOOK_RECORD_READY HOOK_RECORD_ARG(hook_fd_arg(-1, (int64_t)result))
+/* POLLED: likewise, of a wait for so many descriptors */
+#define HOOK_RECORD_POLLED(n, us)                                                                                      \
+	HOOK_RECORD_ARG(hook_polled(n) | hook_timeout_arg(hook_is_fault((int64_t)result) ? -1 : (int64_t)(us),        \
+							  (int64_t)result))
+
+/* READY: the result, of a call that changes its timeout, and waits for descriptors below n */
+#define HOOK_RECORD_READY(n) HOOK_RECORD_ARG(hook_polled(n) | hook_fd_arg(-1, (int64_t)result))
 
 /* PATH: asks about the file of this path, relative to the descriptor `at`; CHANGE: changes it. CHDIR: relative paths
  * mean others afterwards */

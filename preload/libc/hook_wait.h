@@ -4,17 +4,17 @@
 
 #define HOOK_WAIT(X)                                                                                                   \
 	/* waiting for descriptors; SAMPLE_MASK_WAITING: runtime/recorder/stack/sample_mask.h */                       \
-	X(TIMED, int, poll, (struct pollfd * p, nfds_t n, int ms), (p, n, ms), TIMEOUT(ms * 1000ll))                   \
+	X(TIMED, int, poll, (struct pollfd * p, nfds_t n, int ms), (p, n, ms), POLLED(n, ms * 1000ll))                 \
 	X(TIMED_AS(poll), int, __poll_chk, (struct pollfd * p, nfds_t n, int ms, size_t size), (p, n, ms, size),       \
-	  TIMEOUT(ms * 1000ll))                                                                                        \
+	  POLLED(n, ms * 1000ll))                                                                                      \
 	X(TIMED, int, ppoll, (struct pollfd * p, nfds_t n, const struct timespec *t, const sigset_t *s),            \
-	  (p, n, t, SAMPLE_MASK_WAITING(s)), TIMEOUT(hook_us(t)))                                                      \
+	  (p, n, t, SAMPLE_MASK_WAITING(s)), POLLED(n, hook_us(t)))                                                    \
 	X(TIMED_AS(ppoll), int, __ppoll_chk,                                                                           \
 	  (struct pollfd * p, nfds_t n, const struct timespec *t, const sigset_t *s, size_t size),                     \
-	  (p, n, t, SAMPLE_MASK_WAITING(s), size), TIMEOUT(hook_us(t)))                                                \
-	X(TIMED, int, select, (int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *t), (n, r, w, e, t), READY)     \
+	  (p, n, t, SAMPLE_MASK_WAITING(s), size), POLLED(n, hook_us(t)))                                              \
+	X(TIMED, int, select, (int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *t), (n, r, w, e, t), READY(n))  \
 	X(TIMED, int, pselect, (int n, fd_set *r, fd_set *w, fd_set *e, const struct timespec *t, const sigset_t *s),  \
-	  (n, r, w, e, t, SAMPLE_MASK_WAITING(s)), TIMEOUT(hook_us(t)))                                                \
+	  (n, r, w, e, t, SAMPLE_MASK_WAITING(s)), POLLED(n, hook_us(t)))                                              \
 	X(TIMED, int, epoll_create, (int size), (size), NEW)                                                           \
 	X(TIMED, int, epoll_create1, (int flags), (flags), CREATED(EPOLL, flags))                                      \
 	X(TIMED, int, epoll_wait, (int fd, struct epoll_event *v, int n, int ms), (fd, v, n, ms), FD(fd))              \

@@ -6,6 +6,7 @@
 #include "report/base/bits.h"
 #include "report/events/traffic.h"
 #include "report/read/job/process_tree.h"
+#include "runtime/shared/format/trace_flags.h"
 
 /* What the sockets of a process are. */
 struct sockets_used {
@@ -87,6 +88,8 @@ struct process_input {
 	bool is_known;			 /* and of its calls: */
 	bool has_input;			 /* it reads its standard input, a pipe or a terminal */
 	bool listens;			 /* on a socket, which has no description while nobody has connected to it */
+	bool sleeps;			 /* in waits for no descriptor */
+	size_t pollers;			 /* threads that wait for descriptors */
 };
 
 struct input_search {
@@ -102,6 +105,24 @@ static void visit_traffic(void *context, const struct traffic *traffic)
 					traffic_descriptor(&s->descriptors, traffic));
 }
 
+static bool is_for_nothing(const struct event *e)
+{
+	return e->args_count && (tf_arg_small(event_arg(e, TF_ARG_TIMEOUT)) == TF_POLLED_NOTHING ||
+				 tf_arg_small(event_arg(e, TF_ARG_FD)) == TF_POLLED_NOTHING);
+}
+
+static void search_call(struct input_search *s, const struct event *e, bool *ret_polls)
+{
+	const struct function *f = trace_function(s->descriptors.of->trace, e->id);
+	bool polls = f && f->kind.waits == BLOCKED_POLL, polls_nothing = polls && is_for_nothing(e);
+
+	s->found->has_input = s->found->has_input || is_input(s->descriptors.of->trace, e->id,
+							      descriptors_find_call(&s->descriptors, e));
+	s->found->listens |= is_listen(s->descriptors.of->trace, e->id);
+	s->found->sleeps |= polls_nothing;
+	*ret_polls |= polls && !polls_nothing;
+}
+
 static void search_image(const struct image *image, struct process_input *found)
 {
 	const struct trace *t = image->trace;
@@ -111,15 +132,15 @@ static void search_image(const struct image *image, struct process_input *found)
 
 	traffic_each(t, visit_traffic, &s);
 	found->listens |= array_find(counter, t->counters, t->counter_count, is_listen(t, counter->function)) != NULL;
-	for (size_t i = 0; i < t->thread_count && !found->has_input; i++) {
+	for (size_t i = 0; i < t->thread_count; i++) {
+		bool polls = false;
+
 		cursor_init(&cursor, t, &t->threads[i]);
-		cursor.call_args = 1u << TF_ARG_FD;
-		while (!found->has_input && cursor_next(&cursor, &e)) {
-			if (e.kind != TF_CALL)
-				continue;
-			found->has_input = is_input(t, e.id, descriptors_find_call(&s.descriptors, &e));
-			found->listens |= is_listen(t, e.id);
-		}
+		cursor.call_args = 1u << TF_ARG_FD | 1u << TF_ARG_TIMEOUT;
+		while (cursor_next(&cursor, &e))
+			if (e.kind == TF_CALL)
+				search_call(&s, &e, &polls);
+		found->pollers += polls;
 	}
 }
 
@@ -191,7 +212,8 @@ enum input input_of_wait(const struct report_context *c, const struct role *r, c
 	if (sockets->is_listening)
 		return sockets->is_own_client ? INPUT_NONE : INPUT_CLIENTS;
 	calls = call->is_timed ? known_input(c->model, r->process) : NULL;
-	if (calls && calls->listens && !sockets->has_peers)
+	/* what waits beside a thread that waits for clients may wait for anything, or sleep */
+	if (calls && calls->listens && !sockets->has_peers && calls->pollers < 2 && !calls->sleeps)
 		return INPUT_CLIENTS;
 	/* what waits for its input until a timer ends the wait looks at the time, too, or draws */
 	if (calls ? !calls->has_input : sockets->has_timer && !sockets->has_pipe)

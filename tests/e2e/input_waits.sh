@@ -222,6 +222,18 @@ wait
 is "$(first looks_workers)" '' 'looks for its workers, which wait for their clients: no finding'
 like "$(report stats --summary looks_workers.pillion | tr -s '\n ' ' ')" '% waits for its clients in poll ' 'the words'
 
+# A wait for no descriptor is a sleep, also of what listens.
+cat >paces.py <<'END_OF_PACES'
+import select, socket, sys
+listening = socket.create_server(("127.0.0.1", 0))
+for i in range(20):
+    select.select([], [], [], 0.1) if sys.argv[1] == "select" else select.poll().poll(100)
+END_OF_PACES
+for way in select poll; do
+	pillion -o "paces_$way" --stats=false "$python" paces.py $way >out 2>err
+	like "$(first "paces_$way")" " in $way \(20 calls\): paces\.py:4 " "sleeps by $way() beside a socket"
+done
+
 words | pillion -o awk --stats=false awk '{ n += $1 } END { print n }' >out 2>err
 is "$(cat out) $(first awk)" '21 ' 'a filter that waits for its input'
 words | pillion -o lines --stats=false "$python" -c 'import sys

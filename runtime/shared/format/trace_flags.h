@@ -14,4 +14,7 @@ enum tf_flags {
 };
 
 /* What an open did to what was in the file. Older traces do not tell. */
+/* Of a wait for descriptors: it was for none, as a sleep. */
+enum tf_polled { TF_POLLED, TF_POLLED_NOTHING };
+
 enum tf_opened { TF_OPENED_UNKNOWN, TF_OPENED_KEPT, TF_OPENED_EMPTIED };

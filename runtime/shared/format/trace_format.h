@@ -337,7 +337,8 @@ enum tf_arg_kind {
 	TF_ARG_LONG = 1,   /* value = duration in ticks, if it does not fit into 24 bits */
 	TF_ARG_STACK = 2,  /* value = id of a TF_BLOB_STACK */
 	/* value = descriptor in its low 16 bits (0xffff: none, or larger), the result of the call in the 32 bits
-	 * above: bytes (at most 2^31 - 1; TF_ARG_BYTES follows then), a new descriptor, or -errno; small = tf_opened */
+	 * above: bytes (at most 2^31 - 1; TF_ARG_BYTES follows then), a new descriptor, or -errno; small = tf_opened,
+	 * of select() tf_polled */
 	TF_ARG_FD = 3,
 	/* value = one number, by function: a range's id, a timeout in ns, a pid, tf_request() that MPI_Start started */
 	TF_ARG_VALUE = 4,
@@ -375,7 +376,7 @@ enum tf_arg_kind {
 	TF_ARG_DEVICE = 21, /* value = the current device of the thread from now on; 0 before the first of these */
 	TF_ARG_LEFT = 22,   /* value = free bytes on the thread's current device; TF_ARG_BYTES: its total */
 	/* value = the result of the call in its low 16 bits (a count saturated at 32767, or -errno), in the 32 bits
-	 * above the timeout in us (all ones: none, or longer) */
+	 * above the timeout in us (all ones: none, or longer); small = tf_polled */
 	TF_ARG_TIMEOUT = 19,
 	/* of a call on a path. value = the number of its directory, a TF_DESCRIPTOR_DIRECTORY, in its low 16 bits, and
 	 * errno above (0: success). From 1.5 on */
