@@ -124,7 +124,7 @@ static void add_computing(struct builder *b, uint64_t until_ns, uint32_t after)
 	} else if (until_ns > from_ns && b->linker->only_polls[b->actor]) {
 		graph_call(&s->graph, until_ns,
 			   b->sample_count ? b->samples[0].what : editable_cpu(&s->editables, b->image, 0),
-			   GRAPH_TIMER);
+			   GRAPH_ASSUMED);
 	} else if (until_ns > from_ns && b->sample_count >= OWN_SAMPLES) {
 		for (size_t i = 0; i < b->sample_count; i++) {
 			const struct thread_piece *p = &b->samples[i];
@@ -151,7 +151,7 @@ static void add_piece(struct builder *b, const struct thread_piece *p)
 		return;
 	}
 	add_computing(b, p->start_ns, p->what);
-	if (p->has_edge || p->alone == GRAPH_TIMER || (p->alone && p->end_ns - p->start_ns >= b->wait_ns))
+	if (p->has_edge || p->alone >= GRAPH_TIMER || (p->alone && p->end_ns - p->start_ns >= b->wait_ns))
 		graph_call(&s->graph, p->end_ns, p->what, p->alone);
 	else
 		graph_work(&s->graph, p->end_ns, p->of);
@@ -296,7 +296,8 @@ static uint64_t take_sleep(struct builder *b, uint32_t what, uint64_t start_ns, 
 static void await_started(struct builder *b, uint32_t what, uint64_t slept_ns)
 {
 	struct thread_piece p = {
-		.start_ns = slept_ns, .end_ns = slept_ns + 1, .what = what, .of = what, .has_edge = true};
+		.start_ns = slept_ns, .end_ns = slept_ns + 1, .what = what, .of = what,
+		.alone = GRAPH_ASSUMED, .has_edge = true};
 
 	if (graph_has_edge(&b->causes->graph, b->actor, p.end_ns))
 		push(b, &p);
@@ -320,7 +321,7 @@ static void take_call(struct builder *b, const struct event *e)
 		p->alone = event_timed_out(e, s->editables.items[p->what].waits == BLOCKED_POLL) ? GRAPH_TIMER
 												  : GRAPH_WAITS;
 	if (b->linker->only_polls[b->actor] && function_only_asks(f))
-		p->alone = GRAPH_TIMER;
+		p->alone = GRAPH_ASSUMED;
 	p->has_edge = graph_has_edge(&s->graph, b->actor, p->end_ns);
 	if (p->has_edge)
 		p->start_ns = mpi_waits_since(b->linker, b->actor, p->start_ns, p->end_ns);

@@ -433,6 +433,22 @@ static double saved_without(struct causality *s, const float *shares)
 	return more > saved ? more : saved;
 }
 
+/* At most so much is saved for sure: less than ever if some waits are only assumed to be for others. */
+static double saved_surely(struct causality *s, const float *shares)
+{
+	SCOPED(edit) edit = {0};
+	double assumed, saved;
+
+	if (!s->graph.has_assumed)
+		return INFINITY;
+	edit_init(&edit, s);
+	function_edit(s, shares, 0, &edit);
+	assumed = saving_only(s, &edit);
+	edit.assumes_nothing = true;
+	saved = saving_only(s, &edit);
+	return saved < assumed ? fmax(saved - assumed * SAVING_PERCENT / 100 - SAVING_NS, 0) : INFINITY;
+}
+
 uint64_t function_saving(struct causality *s, const float *shares, const struct function_part *part,
 			 const double *by_what, const double *totals, struct saving *ret)
 {
@@ -453,7 +469,7 @@ uint64_t function_saving(struct causality *s, const float *shares, const struct 
 	*ret = (struct saving){.before_ns = s->run_ns, .after_ns = s->run_ns - (uint64_t)saved};
 	function_interval((uint64_t)saved, ret);
 	ret->high_ns = (uint64_t)fmin(path_ns, saved * (1 + saving_sampling_error(s, shares)));
-	ret->low_ns = (uint64_t)(saved * fmin(part->least, part->line) * (1 - part->end));
+	ret->low_ns = (uint64_t)fmin(saved * fmin(part->least, part->line) * (1 - part->end), saved_surely(s, served));
 	return (uint64_t)path_ns;
 }
 

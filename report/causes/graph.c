@@ -243,7 +243,9 @@ void graph_call(struct graph *g, uint64_t until_ns, uint32_t what, enum graph_al
 	n = node_add(g, edge == NODE_NONE ? NODE_UNSEEN : NODE_WAIT, until_ns, what);
 	n->source = edge;
 	n->is_lock = edge != NODE_NONE && g->edges[edge].is_lock;
-	n->is_timer = edge == NODE_NONE && alone == GRAPH_TIMER;
+	n->is_timer = edge == NODE_NONE && alone >= GRAPH_TIMER;
+	n->is_assumed = alone == GRAPH_ASSUMED;
+	g->has_assumed |= n->is_assumed;
 	take_cuts(g, until_ns);
 }
 

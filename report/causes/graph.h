@@ -23,9 +23,10 @@ struct run_node {
 	uint32_t source; /* NODE_NONE: none */
 	uint32_t parts;	 /* the first of its parts; the next node's first part follows the last one */
 	uint32_t what;	 /* of a wait: what waits, see struct node_part */
-	uint32_t actor : 27;
+	uint32_t actor : 26;
 	uint32_t is_lock : 1; /* a wait for what its source released, and took after the node before that */
 	uint32_t is_timer : 1; /* of NODE_UNSEEN: it woke by itself */
+	uint32_t is_assumed : 1; /* that, or that it was for its source: it may have been for some time */
 	uint32_t kind : 3; /* enum node_kind */
 };
 
@@ -45,7 +46,7 @@ struct edge {
 
 #define GRAPH_MEETING (1u << 31)
 #define GRAPH_NOWHERE (GRAPH_MEETING - 1) /* to no actor: the edge only ends a node where it begins */
-#define GRAPH_ACTOR_NONE 0x7ffffffu
+#define GRAPH_ACTOR_NONE 0x3ffffffu
 
 struct span_of_nodes {
 	uint32_t first, count;
@@ -61,6 +62,7 @@ struct graph {
 	uint32_t *cuts; /* the edges by beginning */
 	struct span_of_nodes *actors;
 	size_t actor_count, meeting_count;
+	bool has_assumed; /* nodes with is_assumed */
 	uint32_t *order; /* all nodes, each after those that it depends on */
 	uint32_t *ends;	 /* nodes: the run ends with the last of them */
 	size_t end_count, end_capacity;
@@ -94,7 +96,8 @@ void graph_edges_done(struct graph *g);
 void graph_begin(struct graph *g, uint32_t actor, uint64_t start_ns);
 void graph_work(struct graph *g, uint64_t until_ns, uint32_t what);
 /* A call that may wait: if there is an edge to its end, it did. */
-enum graph_alone { GRAPH_WORKS, GRAPH_WAITS, GRAPH_TIMER }; /* what it does without an edge */
+/* What it does without an edge. GRAPH_ASSUMED: as GRAPH_TIMER, see is_assumed. */
+enum graph_alone { GRAPH_WORKS, GRAPH_WAITS, GRAPH_TIMER, GRAPH_ASSUMED };
 void graph_call(struct graph *g, uint64_t until_ns, uint32_t what, enum graph_alone alone);
 void graph_operation(struct graph *g, uint64_t start_ns, uint64_t end_ns, uint32_t what);
 /* is_end: the run does not end before this actor. */

@@ -96,6 +96,8 @@ static double end_of_wait(const struct graph *g, const struct edit *edit, const 
 
 	if (n->kind == NODE_WAIT && replay_is_bound(g, node) && idle >= 0)
 		before = idle;
+	if (n->is_assumed && edit->assumes_nothing)
+		return before + (double)(n->end_ns - start) * factor_of(edit, n, n->what);
 	if (replay_is_bound(g, node) && ((n->is_lock && edit->no_interpreter) || is_free(g, ends, node, previous)))
 		return before;
 	if (replay_is_bound(g, node))
@@ -122,6 +124,11 @@ static double end_of_operation(const struct graph *g, const struct edit *edit, c
 	return begin + ns - lost(g, edit, node);
 }
 
+static bool wakes_by_itself(const struct edit *edit, const struct run_node *n)
+{
+	return n->is_timer && !(n->is_assumed && edit->assumes_nothing);
+}
+
 /* `ahead`: how much earlier anything so far would have ended. A thread that others are ahead of looks at its timer as
  * often as it has to, until it finds what they have done. */
 static double end_of_unseen(const struct graph *g, const struct edit *edit, const double *ends, uint32_t node,
@@ -130,10 +137,11 @@ static double end_of_unseen(const struct graph *g, const struct edit *edit, cons
 	const struct run_node *n = &g->nodes[node];
 	double length = (double)(n->end_ns - g->nodes[previous].end_ns) * factor_of(edit, n, n->what);
 	double end = ends[previous] + length;
+	bool is_timer = wakes_by_itself(edit, n);
 
-	if ((edit->unseen == UNSEEN_STAY && !n->is_timer) || end < (double)n->end_ns - ahead)
+	if ((edit->unseen == UNSEEN_STAY && !is_timer) || end < (double)n->end_ns - ahead)
 		return end;
-	return larger(n->is_timer && idle >= 0 ? idle : ends[previous], (double)n->end_ns - ahead);
+	return larger(is_timer && idle >= 0 ? idle : ends[previous], (double)n->end_ns - ahead);
 }
 
 /* Work between two waits for a timer is that of looking, if it is shorter by this factor. */
@@ -141,15 +149,15 @@ enum { LOOK_PART = 10 };
 
 /* When the thread began to look again and again after some time; below 0: it does not. It
  * would have found earlier what others had done earlier, so the times at which it looked matter to nothing. */
-static void note_timer(const struct graph *g, const double *ends, uint32_t node, double *idle)
+static void note_timer(const struct graph *g, const struct edit *edit, const double *ends, uint32_t node, double *idle)
 {
 	const struct run_node *n = &g->nodes[node];
 	uint32_t previous = graph_previous(g, node);
 	uint64_t ns = previous == NODE_NONE ? 0 : n->end_ns - replay_start(g, node);
 
-	if (n->is_timer)
+	if (wakes_by_itself(edit, n))
 		*idle = *idle >= 0 ? *idle : ends[previous];
-	else if (n->kind != NODE_WORK || previous == NODE_NONE || !g->nodes[previous].is_timer ||
+	else if (n->kind != NODE_WORK || previous == NODE_NONE || !wakes_by_itself(edit, &g->nodes[previous]) ||
 		 ns * LOOK_PART > g->nodes[previous].end_ns - replay_start(g, previous))
 		*idle = -1;
 }
@@ -268,7 +276,7 @@ double replay_run(const struct graph *g, const struct edit *edit, double *ret_en
 			ends[node] += edit->wait_delays[g->nodes[node].what];
 		if (beside)
 			ends[node] = end_with_overlap(g, edit, beside, ends, node);
-		note_timer(g, ends, node, &idle[actor]);
+		note_timer(g, edit, ends, node, &idle[actor]);
 		ahead = larger(ahead, (double)g->nodes[node].end_ns - ends[node]);
 	}
 	for (size_t i = 0; i < g->end_count; i++)

@@ -31,6 +31,7 @@ struct edit {
 	double *work_delays, *wait_delays;
 	uint8_t *delayed_actors;
 	enum replay_unseen unseen;
+	bool assumes_nothing; /* nodes with is_assumed keep their length, and wait for nobody */
 	bool no_interpreter; /* waits for the lock of an interpreter do not wait */
 };
 

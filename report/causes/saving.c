@@ -242,6 +242,18 @@ static double noise_of(struct causality *s, const struct saving *saving)
 	return (saving->saved_ns ? delay_on_path(s) : 0) + (double)saving->saved_ns * SAVING_PERCENT / 100 + SAVING_NS;
 }
 
+/* Of what is assumed and what is not, the longer or the shorter run. */
+static double run_of(const struct causality *s, struct edit *e, bool is_longer)
+{
+	double assumed = replay_run(&s->graph, e, NULL), other = assumed;
+
+	if (s->graph.has_assumed) {
+		e->assumes_nothing = true;
+		other = replay_run(&s->graph, e, NULL);
+	}
+	return is_longer ? fmax(assumed, other) : fmin(assumed, other);
+}
+
 void saving_find(struct causality *s, struct edit *e, struct saving *ret)
 {
 	double error = sampling_error(s, e), before = (double)s->run_ns, noise, after;
@@ -254,10 +266,10 @@ void saving_find(struct causality *s, struct edit *e, struct saving *ret)
 			       .saved_ns = positive(before - after)};
 	noise = noise_of(s, ret);
 	vary(s, e, error < 1 ? -error : -1, left_of_waits(s, e, before - after), CONSEQUENCES_STAY, &low);
-	ret->low_ns = positive(before - replay_run(&s->graph, &low, NULL) - noise);
+	ret->low_ns = positive(before - run_of(s, &low, true) - noise);
 	vary(s, e, error, 0, CONSEQUENCES_FOLLOW, &high);
 	high.unseen = UNSEEN_SHRINK;
-	ret->high_ns = positive(before - replay_run(&s->graph, &high, NULL) + noise);
+	ret->high_ns = positive(before - run_of(s, &high, false) + noise);
 	ret->high_ns = smaller_of(ret->high_ns, s->run_ns);
 	free(low.factors);
 	free(low.actor_factors);

@@ -11,8 +11,8 @@ struct saving {
 	/* low and high: by the errors of the shares that follow from samples, by how long threads on the critical path
 	 * waited for a CPU, which differs from run to run, as all of their time does (SAVING_PERCENT of what is saved,
 	 * and SAVING_NS), by consequences: low if they stay, by the waits whose end has no known cause: low if they
-	 * stay, high if what ended them came earlier, too; and by waits that are removed: low if they lie beside each
-	 * other instead */
+	 * stay, high if what ended them came earlier, too; by waits that are removed: low if they lie beside each other
+	 * instead; and by what waits are only assumed to be for: as if they are and as if they are not */
 	uint64_t saved_ns, low_ns, high_ns;
 };
 

@@ -33,8 +33,8 @@ static void sleep_at_line(uint64_t end_us, uint64_t us)
 	writer_call(&worker, f_sleep, BEGIN + end_us * US, us * US, stack, 1);
 }
 
-/* What the run of so many ms saves without the line, in ms. */
-static uint64_t saved_without(const char *text, uint64_t run_ms)
+/* What the run of so many ms saves without the line. */
+static struct saving saving_without(const char *text, uint64_t run_ms)
 {
 	struct saving saving;
 	struct edit edit;
@@ -49,7 +49,13 @@ static uint64_t saved_without(const char *text, uint64_t run_ms)
 	saving_find(s, &edit, &saving);
 	edit_done(&edit);
 	causes_free(s);
-	return saving.saved_ns / MS;
+	return saving;
+}
+
+/* In ms. */
+static uint64_t saved_without(const char *text, uint64_t run_ms)
+{
+	return saving_without(text, run_ms).saved_ns / MS;
 }
 
 /* The main thread sleeps so often, until 105 ms, with 1 ms between two sleeps, then works until 300 ms; it may ask for
@@ -122,6 +128,16 @@ Test(looks, that_sleep_is_no_shorter_if_the_thread_is)
 	cr_expect_eq(saved_without("line~job.py:7=0", 300), 0);
 }
 
+Test(looks, that_sleep_may_have_been_for_some_time_instead)
+{
+	struct saving saving;
+
+	sleep_after_start(42);
+	saving = saving_without("line~job.py:9=0", 300);
+	cr_expect_gt(saving.high_ns, 103 * MS);
+	cr_expect_lt(saving.low_ns, 63 * MS);
+}
+
 Test(looks, what_lives_on_after_the_sleep_was_not_awaited)
 {
 	sleep_after_start(142);
@@ -137,12 +153,33 @@ Test(looks, a_sleep_is_for_what_was_started_since_the_one_before)
 }
 
 /* The main thread has 200 ms of CPU time, so many of them in sched_yield(), beside a worker that sleeps for 90 ms. */
-static uint64_t saved_beside_yields(uint64_t yields_ms)
+static struct saving saving_beside_yields(uint64_t yields_ms, const char *text)
 {
 	sleep_at_line(95000, 90000);
 	writer_counter(&host, f_yield, f_yield, (struct tf_counter){.calls = 1000, .ticks = yields_ms * MS});
 	writer_usage(&host, &(struct tf_usage){BEGIN + 299 * MS, 200 * MS, 10 * MS, 10, 0, 0, 0});
-	return saved_without("line~job.py:7=0", 300);
+	return saving_without(text, 300);
+}
+
+static uint64_t saved_beside_yields(uint64_t yields_ms)
+{
+	return saving_beside_yields(yields_ms, "line~job.py:7=0").saved_ns / MS;
+}
+
+Test(looks, who_yields_may_wait_for_some_time_instead)
+{
+	struct saving saving = saving_beside_yields(170, "line~job.py:7=0");
+
+	cr_expect_eq(saving.low_ns, 0);
+	cr_expect_geq(saving.high_ns, 90 * MS);
+}
+
+Test(looks, who_yields_may_not_wait_for_a_function)
+{
+	struct saving saving = saving_beside_yields(170, "function~make=0");
+
+	cr_expect_eq(saving.low_ns, 0);
+	cr_expect_geq(saving.high_ns, 90 * MS);
 }
 
 Test(looks, who_only_yields_goes_on_when_others_have_done_something)
