@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes of start-up scripts, such as those of pyenv: what a process started, and what had ended, before it executed
- * its last program; and what these started. */
+ * the program that took longer than all before; and what these started. */
 #pragma once
 
 #include "report/read/job/model.h"

@@ -139,6 +139,14 @@ exec '$targets/time_parts' sleep
 END
 pillion -o looping sh looping.sh 2>err
 is "$(report stats -q -r steps -f csv looping.pillion | wc -l)" 1 'a loop of a start-up script has no steps'
+cat >job.sh <<END
+sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do /bin/sleep 0.05; done; true'
+/bin/sleep 2
+exec /bin/true
+END
+PILLION_STATS=summary pillion -o lasting sh job.sh 2>err
+like "$(sed -n 2p err)" 's, 12 processes' 'what takes longer than the last program is no start-up'
+like "$(report stats -q -r steps -f csv lasting.pillion | wc -l)" '^([2-9]|[1-9][0-9]+)$' 'and its loop has steps'
 
 # ---- lines of a thread that waits for work all its life ----
 
