@@ -6,6 +6,7 @@
  * threads, makes the next one come later, so that sampling uses at most 1/COST_SHARE of a CPU; each round states
  * how long the previous one took. */
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,7 @@ struct usage_thread {
 	struct usage_thread *next;
 	struct tf_usage_sample last; /* as written */
 	uint64_t mask; /* of its CPUs, as written; 0: that of its process */
-	uint32_t round; /* in which it was seen */
+	uint32_t round; /* in which it was listed */
 	uint32_t turn;	/* of the file, in which `last` was written */
 };
 
@@ -245,6 +246,7 @@ static void thread_sample(struct usage_process *p, const struct tf_usage_sample 
 
 	if (!t)
 		return;
+	t->round = usage.round; /* it lives, also if no further file can be opened to read it */
 	snprintf(path, sizeof(path), "/proc/%u/task/%u", process->pid, tid);
 	now.kind = TF_USAGE_THREAD;
 	now.tid = tid;
@@ -267,7 +269,6 @@ static void thread_sample(struct usage_process *p, const struct tf_usage_sample 
 	}
 	now.resident_kb = 0;
 	p->cpu_ns += now.cpu_ns;
-	t->round = usage.round;
 	usage.threads++;
 	if (t->turn != usage.turn)
 		t->mask = 0;
@@ -279,20 +280,23 @@ static void threads_sample(struct usage_process *p, const struct tf_usage_sample
 {
 	struct dirent *entry;
 	char path[48];
+	bool is_whole;
 	DIR *d;
 
 	snprintf(path, sizeof(path), "/proc/%u/task", process->pid);
 	d = opendir(path);
-	while (d && (entry = readdir(d))) {
+	if (!d)
+		return;
+	while (errno = 0, (entry = readdir(d))) {
 		uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
 
 		if (tid)
 			thread_sample(p, process, tid);
 	}
-	if (d)
-		closedir(d);
+	is_whole = !errno;
+	closedir(d);
 	for (struct usage_thread **at = &p->threads, *t; (t = *at);) {
-		if (t->round == usage.round) {
+		if (t->round == usage.round || !is_whole) {
 			at = &t->next;
 			continue;
 		}
