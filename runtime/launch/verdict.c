@@ -26,7 +26,7 @@
 #include "runtime/shared/common/clock.h"
 
 enum { FOUND = 3 }; /* status of pillion-report */
-enum { TEXT_BYTES = 16384, DEATH_MS = 2000, OTHERS_MS = 200, RETRY_MS = 1000 };
+enum { TEXT_BYTES = 16384, DEATH_MS = 2000, OTHERS_MS = 200, RETRY_MS = 1000, RETRY_MOST_MS = 64000 };
 
 static struct {
 	pid_t report; /* 0: it does not run */
@@ -40,6 +40,7 @@ static struct {
 	bool is_due;	 /* to be printed as soon as it is there */
 	bool is_wanted;	 /* to be asked for, once more if the report runs */
 	uint64_t tried_ns; /* CLOCK_MONOTONIC: when that was last tried */
+	uint64_t retry_ms; /* until it is tried again; doubles each time while another launcher has the claim */
 	uint64_t held_ns; /* CLOCK_MONOTONIC: until then other launchers may print it; 0: it is not held back */
 	bool is_said;	 /* at the end of the job, by this launcher or another one */
 	bool is_said_live;
@@ -64,14 +65,6 @@ static bool mark(const struct run *run, const char *name, const char *text, size
 	return fd >= 0 || errno != EEXIST;
 }
 
-static void unmark(const struct run *run, const char *name)
-{
-	char path[PATH_MAX + 16];
-
-	snprintf(path, sizeof(path), "%s/%s", run->directory, name);
-	unlink(path);
-}
-
 bool verdict_is_printed(const struct run *run)
 {
 	char path[PATH_MAX + 16];
@@ -80,18 +73,24 @@ bool verdict_is_printed(const struct run *run)
 	return verdict.is_said || !access(path, F_OK);
 }
 
+static bool is_named(int fd, const char *path)
+{
+	struct stat ours, named;
+
+	return !fstat(fd, &ours) && !lstat(path, &named) && ours.st_ino == named.st_ino;
+}
+
 /* Whether nobody else has locked the file that this launcher has opened, or removed it meanwhile. Some file systems
  * have no locks: there only a new file is free. */
 static bool claim_is_free(int fd, const char *path, bool is_new)
 {
-	struct stat ours, named;
-
 	if (flock(fd, LOCK_EX | LOCK_NB) && (!is_new || errno == EWOULDBLOCK))
 		return false;
-	return !fstat(fd, &ours) && !lstat(path, &named) && ours.st_ino == named.st_ino;
+	return is_named(fd, path);
 }
 
-/* False: another launcher has the claim. Where none can be made, as on a full disk, each speaks for itself. */
+/* False: another launcher has the claim. Where none can be made, as on a full disk, each speaks for itself. To make a
+ * file that is there costs a server of files more than to open it. */
 static bool claim_take(const struct run *run)
 {
 	char path[PATH_MAX + 16];
@@ -99,9 +98,10 @@ static bool claim_take(const struct run *run)
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/.hang", run->directory);
-	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	is_new = fd >= 0;
-	if (!is_new && errno == EEXIST && (fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)) < 0)
+	fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	is_new = fd < 0;
+	if (is_new && (fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)) < 0 &&
+	    errno == EEXIST)
 		return false;
 	if (fd >= 0 && !claim_is_free(fd, path, is_new)) {
 		close(fd);
@@ -119,11 +119,16 @@ static void claim_close(void)
 	verdict.claim = -1;
 }
 
+/* The file may be another launcher's where locks are local to a node. */
 static void claim_leave(const struct run *run)
 {
+	char path[PATH_MAX + 16];
+
 	if (!verdict.has_claim)
 		return;
-	unmark(run, ".hang");
+	snprintf(path, sizeof(path), "%s/.hang", run->directory);
+	if (verdict.claim >= 0 && is_named(verdict.claim, path))
+		unlink(path);
 	claim_close();
 	verdict.has_claim = false;
 }
@@ -284,8 +289,17 @@ static void wanted_try(struct run *run)
 		claim_leave(run);
 }
 
+static void wanted_retry(struct run *run)
+{
+	if (!verdict.has_claim && verdict.retry_ms < RETRY_MOST_MS)
+		verdict.retry_ms *= 2;
+	wanted_try(run);
+}
+
 void verdict_prepare(struct run *run)
 {
+	if (!verdict.is_wanted || verdict.is_due)
+		verdict.retry_ms = RETRY_MS;
 	verdict.is_wanted = true;
 	wanted_try(run);
 }
@@ -372,15 +386,20 @@ int verdict_tick(struct run *run)
 			verdict.is_due = !end_say(run);
 		verdict.tried_ns = 0;
 	}
-	if (verdict.is_wanted && now >= verdict.tried_ns + RETRY_MS * 1000000ull) {
+	if (verdict.is_wanted && now >= verdict.tried_ns + verdict.retry_ms * 1000000) {
 		/* The launcher that had it has left it: there was nothing to say. */
 		if (verdict.is_said || (!verdict.has_claim && !verdict_is_claimed(run)))
 			verdict.is_wanted = false;
 		else
-			wanted_try(run);
+			wanted_retry(run);
 	}
-	if (verdict.report || verdict.is_wanted)
+	if (verdict.report)
 		return RETRY_MS;
+	if (verdict.is_wanted) {
+		uint64_t due_ns = verdict.tried_ns + verdict.retry_ms * 1000000;
+
+		return due_ns > now ? (int)((due_ns - now) / 1000000) + 1 : 0;
+	}
 	if (!verdict.bytes)
 		claim_leave(run);
 	return -1;

@@ -152,6 +152,42 @@ Test(verdict, a_launcher_that_is_killed_later_leaves_the_text_to_the_one_that_ha
 	verdict_end(&run);
 }
 
+/* A thousand launchers may wait for one. */
+Test(verdict, a_launcher_asks_less_often_while_another_one_has_the_text)
+{
+	pid_t other = other_begin();
+	int longest = 0;
+
+	verdict_prepare(&run);
+	for (int i = 0; i < STEPS && longest <= 3000; i++) {
+		int ms = verdict_tick(&run);
+
+		longest = ms > longest ? ms : longest;
+		rest();
+	}
+	other_end(other);
+	cr_assert_gt(longest, 3000);
+	cr_assert(speaks(STEPS));
+	verdict_end(&run);
+}
+
+/* Where locks are local to a node, two have the claim. */
+Test(verdict, a_launcher_that_ends_leaves_the_text_of_another_one)
+{
+	char others[sizeof(mark) + 8];
+	int fd;
+
+	snprintf(others, sizeof(others), "%s.others", mark);
+	verdict_prepare(&run);
+	cr_assert(speaks(STEPS));
+	fd = open(others, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	cr_assert_eq(write(fd, "x", 1), 1);
+	close(fd);
+	cr_assert_eq(rename(others, mark), 0);
+	verdict_end(&run);
+	cr_assert(has_text());
+}
+
 /* It has found nothing. Nobody asks for the same once more. */
 Test(verdict, a_launcher_that_leaves_the_text_ends_the_question)
 {
