@@ -99,7 +99,7 @@ is "$? $(cat out)" '0 ' 'view likewise'
 echo expected >expected
 like "$(pillion diff program expected 2>err)" '> expected$' \
 	'diff of two files is the program, also if there is a capture beside one of them'
-like "$(pillion diff program folder 2>&1)" 'Changes by Function' 'if there is one beside both, it is the verb'
+like "$(pillion diff program folder 2>&1)" 'Changes by ' 'if there is one beside both, it is the verb'
 
 # ---- a name that a shell would split ----
 
