@@ -90,14 +90,14 @@ uint64_t own_cost_with_calls(const struct model *m, const struct image *image, c
 
 uint64_t own_cost_polls(const struct model *m, const struct image *image, const struct trace_thread *thread)
 {
-	const struct trace_counter *counters = &image->trace->counters[thread->first_counter];
 	uint64_t ns = 0;
 
 	for (size_t i = 0; i < thread->counter_count; i++) {
-		const struct function *f = trace_function(image->trace, counters[i].function);
+		const struct trace_counter *c = &image->trace->counters[thread->first_counter + i];
+		const struct function *f = trace_function(image->trace, c->function);
 
 		if (f && f->kind.does & FUNCTION_POLLS)
-			ns += own_cost_with_calls(m, image, &counters[i].sum);
+			ns += own_cost_with_calls(m, image, &c->sum);
 	}
 	return ns;
 }
